@@ -1,0 +1,106 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"steward/internal/web"
+)
+
+// Run serves until ctx ends, then lets running requests finish within the grace time.
+func (a *App) Run(ctx context.Context) error {
+	main, err := net.Listen("tcp", a.cfg.Listen)
+	if err != nil {
+		return fmt.Errorf("setting listen: %w", err)
+	}
+	servers := map[net.Listener]*http.Server{main: web.NewHTTPServer(a.server.Handler())}
+	if a.cfg.MetricsListen != "" {
+		metrics, err := net.Listen("tcp", a.cfg.MetricsListen)
+		if err != nil {
+			main.Close()
+			return fmt.Errorf("setting metrics-listen: %w", err)
+		}
+		servers[metrics] = web.NewHTTPServer(a.server.MetricsHandler())
+	}
+	fmt.Fprintf(a.out, "  Steward is ready at %s (API reference: %s/docs)\n\n", a.cfg.PublicURL, a.cfg.PublicURL)
+	a.log.Info("serving", "listen", main.Addr().String(), "store", a.db.Dialect().Name())
+
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { a.purgeForever(ctx); return nil })
+	for listener, server := range servers {
+		group.Go(func() error { return serve(listener, server) })
+		group.Go(func() error {
+			<-ctx.Done()
+			return a.shutDown(server)
+		})
+	}
+	return group.Wait()
+}
+
+func serve(listener net.Listener, server *http.Server) error {
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// shutDown stops accepting and waits for what runs; what outlives the grace time is cut off.
+func (a *App) shutDown(server *http.Server) error {
+	a.log.Info("stopping", "grace", a.cfg.StopGrace)
+	ctx, cancel := context.WithTimeout(context.Background(), a.cfg.StopGrace)
+	defer cancel()
+	if err := server.Shutdown(ctx); errors.Is(err, context.DeadlineExceeded) {
+		a.log.Warn("requests were cut off at the end of the grace time")
+		return server.Close()
+	} else if err != nil {
+		return err
+	}
+	return nil
+}
+
+const (
+	purgeEvery = time.Minute
+	purgeTurns = 20 // most batches in one go, so that a backlog never holds the store
+)
+
+// purgeForever removes what has expired, a bounded batch at a time.
+func (a *App) purgeForever(ctx context.Context) {
+	ticker := time.NewTicker(purgeEvery)
+	defer ticker.Stop()
+	for {
+		if err := a.Purge(ctx); err != nil && ctx.Err() == nil {
+			a.log.Error("purge failed", "error", err)
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// Purge removes expired sessions, tokens, keys, lockouts, idempotency rows and limit windows, a
+// bounded number of each.
+func (a *App) Purge(ctx context.Context) error {
+	if err := a.Keyring.PurgeKeys(ctx); err != nil {
+		return err
+	}
+	for _, purge := range []func(context.Context) (int64, error){a.Identity.Purge, a.server.Purge} {
+		for range purgeTurns {
+			n, err := purge(ctx)
+			if err != nil {
+				return err
+			}
+			if n == 0 {
+				break
+			}
+		}
+	}
+	return nil
+}

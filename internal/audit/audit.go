@@ -1,0 +1,88 @@
+// Package audit keeps the trail: who changed what, for which tenant, when and from where. An entry is
+// written in the transaction of the change it tells of, so neither exists without the other.
+package audit
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"steward/internal/db"
+	"steward/internal/scope"
+)
+
+// Entry is one change. Who made it, from which address and in which request is taken from the
+// context; a change made by nobody who is signed in (a command, a purge) has no actor.
+type Entry struct {
+	// Action says what happened, as "<target type>.<past participle>": "app.created".
+	Action string
+	// TargetType and TargetID name what it happened to.
+	TargetType string
+	TargetID   string
+	// TenantID is the tenant whose trail this belongs to; nil means the tenant of the actor's token.
+	TenantID *uuid.UUID
+	// Before and After are the target's state on either side of the change: anything that is an
+	// object in JSON, or nil where the target did not exist. Only the fields that differ are kept,
+	// and never a secret: see Changes.
+	Before, After any
+	// At is when it happened; zero means now.
+	At time.Time
+}
+
+// Write adds the entry to the trail as part of tx, in one statement.
+func Write(ctx context.Context, tx db.Tx, e Entry) error {
+	before, after, err := Changes(e.Before, e.After)
+	if err != nil {
+		return fmt.Errorf("audit %s: %w", e.Action, err)
+	}
+	id, err := uuid.NewV7()
+	if err != nil {
+		return fmt.Errorf("audit %s: make id: %w", e.Action, err)
+	}
+	actorID, email, tenantID := actor(ctx)
+	if e.TenantID != nil {
+		tenantID = e.TenantID
+	}
+	if e.At.IsZero() {
+		e.At = time.Now()
+	}
+	origin := scope.OriginFrom(ctx)
+	_, err = tx.Exec(ctx, insertEntry, id, tenantID, actorID, email, e.Action, e.TargetType, e.TargetID,
+		text(before), text(after), origin.Address, origin.TraceID, db.At(e.At))
+	if err != nil {
+		return fmt.Errorf("audit %s: %w", e.Action, err)
+	}
+	return nil
+}
+
+const insertEntry = `
+	INSERT INTO audit_log (id, tenant_id, actor_id, actor_email, action, target_type, target_id,
+		before, after, address, trace_id, created_at)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`
+
+// actor tells who is signed in; ids are nil where there is nobody, or no tenant.
+func actor(ctx context.Context) (id *uuid.UUID, email string, tenant *uuid.UUID) {
+	a := scope.ActorFrom(ctx)
+	if a == nil {
+		return nil, "", nil
+	}
+	return known(a.UserID), a.Email, known(a.TenantID)
+}
+
+func known(id uuid.UUID) *uuid.UUID {
+	if id == uuid.Nil {
+		return nil
+	}
+	return &id
+}
+
+// text is null for a side that has nothing to tell.
+func text(object []byte) *string {
+	if object == nil {
+		return nil
+	}
+	s := string(object)
+	return &s
+}

@@ -1,0 +1,56 @@
+package config
+
+import (
+	"net/url"
+	"strings"
+)
+
+// SocialProvider is one way to sign in with an account held elsewhere.
+type SocialProvider struct {
+	Name         string // what clients send as provider
+	Kind         string // google, microsoft, github, facebook or oidc
+	ClientID     string
+	ClientSecret string
+	URL          string // the issuer for oidc; else empty for the provider's own address
+}
+
+// SocialProviders lists the providers that are configured.
+func (c *Config) SocialProviders() ([]SocialProvider, error) {
+	var configured []SocialProvider
+	for _, p := range []SocialProvider{
+		{"google", "google", c.GoogleClientID, "", c.GoogleURL},
+		{"microsoft", "microsoft", c.MicrosoftClientID, "", c.MicrosoftURL},
+		{"github", "github", c.GithubClientID, c.GithubClientSecret, c.GithubURL},
+		{"facebook", "facebook", c.FacebookClientID, c.FacebookClientSecret, c.FacebookURL},
+	} {
+		if p.ClientID == "" {
+			continue
+		}
+		if needsSecret := p.Kind == "github" || p.Kind == "facebook"; needsSecret && p.ClientSecret == "" {
+			return nil, refuse(p.Kind+"-client-secret", "is needed beside %s-client-id", p.Kind)
+		}
+		configured = append(configured, p)
+	}
+	for _, text := range c.OIDC {
+		p, err := parseIssuer(text)
+		if err != nil {
+			return nil, err
+		}
+		configured = append(configured, p)
+	}
+	return configured, nil
+}
+
+// parseIssuer reads NAME=https://CLIENT_ID:CLIENT_SECRET@ISSUER; the message never repeats the secret.
+func parseIssuer(text string) (SocialProvider, error) {
+	name, address, found := strings.Cut(text, "=")
+	issuer, err := url.Parse(address)
+	if !found || name == "" || err != nil || issuer.Host == "" || issuer.User == nil || issuer.User.Username() == "" {
+		return SocialProvider{}, refuse("oidc", "each issuer is written NAME=https://CLIENT_ID:CLIENT_SECRET@ISSUER")
+	}
+	secret, _ := issuer.User.Password()
+	p := SocialProvider{Name: name, Kind: "oidc", ClientID: issuer.User.Username(), ClientSecret: secret}
+	issuer.User = nil
+	p.URL = issuer.String()
+	return p, nil
+}

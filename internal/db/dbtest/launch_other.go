@@ -1,0 +1,5 @@
+//go:build !unix
+
+package dbtest
+
+func launch(durability) (*cluster, error) { return nil, errNoServer }

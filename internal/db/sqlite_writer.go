@@ -1,0 +1,273 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"modernc.org/sqlite"
+)
+
+const (
+	maxQueue = 1024
+	// maxBatch and batchTime bound how long the first of a batch waits for the last.
+	maxBatch  = 256
+	batchTime = 20 * time.Millisecond
+)
+
+var errUnfinished = errors.New("the function given to Write did not return")
+
+// writer is SQLite's group commit. Callers queue; the writer gives each its turn on the one writing
+// connection, inside a savepoint, and when nobody waits any more it commits for all of them at once:
+// one flush to disk for many writes. Nobody waits for company: a batch is whoever is there.
+type writer struct {
+	pool  *sql.DB
+	store *sqliteStore
+	queue chan *turn
+	ended chan error
+	gone  chan struct{}
+	conn  *sql.Conn // nil until first used and after a fault
+
+	writes, commits atomic.Uint64
+	sizes           [len(batchBounds)]atomic.Uint64
+}
+
+// batchBounds are the bounds of the histogram of batch sizes.
+var batchBounds = [...]int{1, 2, 4, 8, 16, 32, 64, 128, maxBatch}
+
+// turn is one caller's place in the queue. The function runs in the goroutine of its caller, so that
+// a panic, or the end of a test, takes its usual way.
+type turn struct {
+	claimed atomic.Bool // by the writer that begins it, or by the caller that gives up
+	begin   chan *tx
+	done    chan error
+	err     error // what the function itself came to
+}
+
+func startWriter(pool *sql.DB, store *sqliteStore) *writer {
+	w := &writer{pool: pool, store: store,
+		queue: make(chan *turn, maxQueue), ended: make(chan error), gone: make(chan struct{})}
+	go w.run()
+	return w
+}
+
+func (s *sqliteStore) write(ctx context.Context, fn func(Tx) error) (*tx, error) {
+	t := &turn{begin: make(chan *tx, 1), done: make(chan error, 1)}
+	select {
+	case s.writer.queue <- t:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	select {
+	case tx := <-t.begin:
+		return s.writer.take(t, tx, fn)
+	case err := <-t.done:
+		return nil, err
+	case <-ctx.Done():
+	}
+	if t.claimed.CompareAndSwap(false, true) {
+		return nil, ctx.Err()
+	}
+	// Too late to leave: the turn was given at this very moment.
+	select {
+	case tx := <-t.begin:
+		return s.writer.take(t, tx, fn)
+	case err := <-t.done:
+		return nil, err
+	}
+}
+
+// take runs fn in the turn of its caller and waits for the commit. A panic in fn, or the end of its
+// goroutine, hands the turn back on its way out.
+func (w *writer) take(t *turn, tx *tx, fn func(Tx) error) (*tx, error) {
+	w.runTurn(tx, fn)
+	return tx, <-t.done
+}
+
+func (w *writer) runTurn(tx *tx, fn func(Tx) error) {
+	err := errUnfinished
+	defer func() {
+		tx.over.Store(true)
+		w.ended <- err
+	}()
+	err = call(fn, tx)
+}
+
+func (w *writer) run() {
+	defer close(w.gone)
+	for t := range w.queue {
+		w.batch(t)
+	}
+}
+
+// batch gives first and those queued behind it their turns in one transaction, and commits.
+func (w *writer) batch(first *turn) {
+	if first.claimed.Load() {
+		return
+	}
+	if err := w.begin(); err != nil {
+		if first.claimed.CompareAndSwap(false, true) {
+			first.done <- err
+		}
+		return
+	}
+	var turns []*turn
+	var fault error
+	until := time.Now().Add(batchTime)
+	for t := first; t != nil && fault == nil; t = w.next(len(turns), until) {
+		if !t.claimed.CompareAndSwap(false, true) {
+			continue
+		}
+		turns = append(turns, t)
+		fault = w.give(t)
+	}
+	if fault == nil {
+		fault = w.commit(turns)
+	}
+	w.answer(turns, fault)
+}
+
+// next is the turn that joins the batch, or nil when it is full, old enough or nobody waits.
+func (w *writer) next(size int, until time.Time) *turn {
+	if size >= maxBatch || time.Now().After(until) {
+		return nil
+	}
+	select {
+	case t := <-w.queue: // nil when the queue was closed
+		return t
+	default:
+		return nil
+	}
+}
+
+// give lets t run inside a savepoint. It returns a fault of the connection, which is the fault of
+// everybody in the batch; what the function came to is kept in t.
+func (w *writer) give(t *turn) error {
+	if err := w.exec("SAVEPOINT turn"); err != nil {
+		return err
+	}
+	t.begin <- &tx{on: w.conn, engine: w.store, steady: true}
+	t.err = <-w.ended
+	err := w.conn.Raw(func(conn any) error {
+		conn.(*sqliteConn).closeRows()
+		return nil
+	})
+	if err == nil && t.err != nil {
+		err = w.exec("ROLLBACK TO turn")
+	}
+	if err == nil {
+		err = w.exec("RELEASE turn")
+	}
+	return lost(t.err, err)
+}
+
+// lost is the fault of a batch whose transaction is gone, as after a full disk: the savepoint is no
+// longer there to leave. The statement that met the cause knows more of it.
+func lost(cause, err error) error {
+	if err == nil {
+		return nil
+	}
+	var met *sqlite.Error
+	if errors.As(cause, &met) {
+		err = met
+	}
+	return fmt.Errorf("the transaction was lost: %w", err)
+}
+
+func (w *writer) begin() error {
+	if w.conn == nil {
+		conn, err := w.pool.Conn(context.Background())
+		if err != nil {
+			return fmt.Errorf("open the writing connection: %w", err)
+		}
+		w.conn = conn
+	}
+	err := w.exec("BEGIN IMMEDIATE")
+	if err != nil && !IsBusy(err) {
+		w.discard()
+	}
+	return err
+}
+
+func (w *writer) commit(turns []*turn) error {
+	if err := w.exec("COMMIT"); err != nil {
+		return fmt.Errorf("commit: %w", err)
+	}
+	w.count(turns)
+	return nil
+}
+
+// answer tells everybody how the batch ended. Those that failed by themselves hear it only now, and
+// hear of a fault like the others: what they saw may have been work that is now undone.
+func (w *writer) answer(turns []*turn, fault error) {
+	if fault != nil {
+		w.discard()
+	}
+	for _, t := range turns {
+		if fault != nil {
+			t.err = fault
+		}
+		t.done <- t.err
+	}
+}
+
+// discard drops the connection, and with it whatever is left of a transaction.
+func (w *writer) discard() {
+	w.conn.Raw(func(any) error { return driver.ErrBadConn })
+	w.conn.Close()
+	w.conn = nil
+}
+
+func (w *writer) exec(statement string) error {
+	_, err := w.conn.ExecContext(context.Background(), statement)
+	return err
+}
+
+// count records a commit.
+func (w *writer) count(turns []*turn) {
+	size := 0
+	for _, t := range turns {
+		if t.err == nil {
+			size++
+		}
+	}
+	if size == 0 {
+		return
+	}
+	w.writes.Add(uint64(size))
+	w.commits.Add(1)
+	for i, bound := range batchBounds {
+		if size <= bound {
+			w.sizes[i].Add(1)
+			break
+		}
+	}
+}
+
+func (s *sqliteStore) stats(out *Stats) {
+	w := s.writer
+	out.Write = poolOf(w.pool)
+	out.Queued = len(w.queue)
+	out.Writes, out.Commits = w.writes.Load(), w.commits.Load()
+	var sum uint64
+	for i, bound := range batchBounds {
+		sum += w.sizes[i].Load()
+		out.Batches = append(out.Batches, Bucket{Writes: bound, Count: sum})
+	}
+}
+
+// stop ends the writer after the last turn and folds the log into the store.
+func (w *writer) stop(ctx context.Context) error {
+	close(w.queue)
+	<-w.gone
+	if w.conn != nil {
+		w.conn.Close()
+	}
+	// Readers of other processes may keep a part of the log in use. It is durable all the same.
+	w.pool.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
+	return w.pool.Close()
+}

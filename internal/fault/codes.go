@@ -1,0 +1,130 @@
+package fault
+
+import "net/http"
+
+// Code names a refusal. Clients branch on it, so a released code never changes its meaning.
+type Code string
+
+// Meaning is what one code stands for on the wire.
+type Meaning struct {
+	Code   Code
+	Status int
+	Title  string
+	// Envelope is the code shown on envelope routes, whose clients know a shorter list.
+	Envelope Code
+}
+
+// The codes any route may answer.
+const (
+	Validation           Code = "VALIDATION_ERROR"
+	BadRequest           Code = "BAD_REQUEST"
+	NotFound             Code = "NOT_FOUND"
+	MethodNotAllowed     Code = "METHOD_NOT_ALLOWED"
+	Conflict             Code = "CONFLICT"
+	PreconditionFailed   Code = "PRECONDITION_FAILED"
+	BodyTooLarge         Code = "BODY_TOO_LARGE"
+	UnsupportedMediaType Code = "UNSUPPORTED_MEDIA_TYPE"
+	NotAcceptable        Code = "NOT_ACCEPTABLE"
+	IdempotencyMismatch  Code = "IDEMPOTENCY_KEY_UNPROCESSABLE"
+	IdempotencyBusy      Code = "IDEMPOTENCY_KEY_CONFLICT"
+	RateLimited          Code = "RATE_LIMITED"
+	RequestTimeout       Code = "REQUEST_TIMEOUT"
+	Internal             Code = "INTERNAL_ERROR"
+	Unavailable          Code = "SERVICE_UNAVAILABLE"
+)
+
+// The codes of who is calling and what they may do.
+const (
+	Unauthorized         Code = "UNAUTHORIZED"
+	TokenMissing         Code = "TOKEN_MISSING"
+	TokenInvalid         Code = "TOKEN_INVALID"
+	TokenExpired         Code = "TOKEN_EXPIRED"
+	TokenRevoked         Code = "TOKEN_REVOKED"
+	SessionInvalidated   Code = "SESSION_INVALIDATED"
+	InvalidCredentials   Code = "INVALID_CREDENTIALS"
+	AccountLocked        Code = "ACCOUNT_LOCKED"
+	AccountDisabled      Code = "ACCOUNT_DISABLED"
+	EmailNotConfirmed    Code = "EMAIL_NOT_CONFIRMED"
+	Forbidden            Code = "FORBIDDEN"
+	MissingPermission    Code = "MISSING_PERMISSION"
+	TenantForbidden      Code = "TENANT_FORBIDDEN"
+	CrossTenantForbidden Code = "CROSS_TENANT_FORBIDDEN"
+)
+
+// The codes of users and tenants.
+const (
+	UserNotFound          Code = "USER_NOT_FOUND"
+	UserAlreadyExists     Code = "USER_ALREADY_EXISTS"
+	TenantCapacityReached Code = "TENANT_CAPACITY_REACHED"
+)
+
+// The codes of plain resources.
+const (
+	AppNotFound      Code = "APP_NOT_FOUND"
+	AppAlreadyExists Code = "APP_ALREADY_EXISTS"
+)
+
+// codes is the one place that ties a code to a status. Suffixes follow the contract (_NOT_FOUND is
+// 404, _CONFLICT is 409, ...); codes_test.go holds every row to that rule or to a named exception.
+var codes = []Meaning{
+	{Code: Validation, Status: http.StatusBadRequest, Title: "The request is not valid"},
+	{Code: BadRequest, Status: http.StatusBadRequest, Title: "The request cannot be understood", Envelope: Validation},
+	{Code: NotFound, Status: http.StatusNotFound, Title: "Nothing is here"},
+	{Code: MethodNotAllowed, Status: http.StatusMethodNotAllowed, Title: "The method is not allowed here"},
+	{Code: NotAcceptable, Status: http.StatusNotAcceptable, Title: "No acceptable representation exists"},
+	{Code: RequestTimeout, Status: http.StatusRequestTimeout, Title: "The request took too long to arrive"},
+	{Code: Conflict, Status: http.StatusConflict, Title: "It already exists"},
+	{Code: PreconditionFailed, Status: http.StatusPreconditionFailed, Title: "It was changed by someone else"},
+	{Code: BodyTooLarge, Status: http.StatusRequestEntityTooLarge, Title: "The body is too large"},
+	{Code: UnsupportedMediaType, Status: http.StatusUnsupportedMediaType, Title: "The content type is not supported"},
+	{Code: IdempotencyMismatch, Status: http.StatusUnprocessableEntity, Title: "The idempotency key was used for another request"},
+	{Code: IdempotencyBusy, Status: http.StatusConflict, Title: "The first call with this idempotency key still runs"},
+	{Code: RateLimited, Status: http.StatusTooManyRequests, Title: "Too many requests"},
+	{Code: Internal, Status: http.StatusInternalServerError, Title: "Something went wrong on our side"},
+	{Code: Unavailable, Status: http.StatusServiceUnavailable, Title: "The service cannot answer right now"},
+
+	{Code: Unauthorized, Status: http.StatusUnauthorized, Title: "Authentication is required"},
+	{Code: TokenMissing, Status: http.StatusUnauthorized, Title: "A bearer token is required", Envelope: Unauthorized},
+	{Code: TokenInvalid, Status: http.StatusUnauthorized, Title: "The token is not valid"},
+	{Code: TokenExpired, Status: http.StatusUnauthorized, Title: "The token has expired"},
+	{Code: TokenRevoked, Status: http.StatusUnauthorized, Title: "The session was ended", Envelope: TokenInvalid},
+	{Code: SessionInvalidated, Status: http.StatusUnauthorized, Title: "The session is no longer valid", Envelope: TokenInvalid},
+	{Code: InvalidCredentials, Status: http.StatusUnauthorized, Title: "The e-mail or the password is wrong"},
+	{Code: AccountLocked, Status: http.StatusLocked, Title: "The account is locked"},
+	{Code: AccountDisabled, Status: http.StatusUnauthorized, Title: "The account is disabled"},
+	{Code: EmailNotConfirmed, Status: http.StatusUnauthorized, Title: "The e-mail address is not confirmed"},
+	{Code: Forbidden, Status: http.StatusForbidden, Title: "Not allowed"},
+	{Code: MissingPermission, Status: http.StatusForbidden, Title: "A permission is missing", Envelope: Forbidden},
+	{Code: TenantForbidden, Status: http.StatusForbidden, Title: "The tenant is not open to this token", Envelope: Forbidden},
+	{Code: CrossTenantForbidden, Status: http.StatusForbidden, Title: "The target lies in a tenant out of reach", Envelope: Forbidden},
+
+	{Code: UserNotFound, Status: http.StatusNotFound, Title: "The user does not exist", Envelope: NotFound},
+	{Code: UserAlreadyExists, Status: http.StatusConflict, Title: "The user already exists", Envelope: Conflict},
+	{Code: TenantCapacityReached, Status: http.StatusBadRequest, Title: "The tenant is full", Envelope: Validation},
+
+	{Code: AppNotFound, Status: http.StatusNotFound, Title: "The app does not exist", Envelope: NotFound},
+	{Code: AppAlreadyExists, Status: http.StatusConflict, Title: "The app already exists", Envelope: Conflict},
+}
+
+var meanings = func() map[Code]Meaning {
+	all := make(map[Code]Meaning, len(codes))
+	for _, m := range codes {
+		if m.Envelope == "" {
+			m.Envelope = m.Code
+		}
+		all[m.Code] = m
+	}
+	return all
+}()
+
+// Meaning tells status, title and envelope code. A code that is not in the list means INTERNAL_ERROR,
+// so that a typo can never leave as a success.
+func (c Code) Meaning() Meaning {
+	if m, ok := meanings[c]; ok {
+		return m
+	}
+	return meanings[Internal]
+}
+
+// All lists every code in the order of this file, for the generated documentation.
+func All() []Meaning { return append([]Meaning(nil), codes...) }
