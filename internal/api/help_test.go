@@ -47,6 +47,16 @@ func one[T any](t *testing.T, s *apptest.Server, query string, args ...any) T {
 	return v
 }
 
+// all reads one column behind the API and joins its values.
+func all(t *testing.T, s *apptest.Server, query string) string {
+	t.Helper()
+	values, err := db.All[string](context.Background(), s.App.Store(), query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(values, "\n")
+}
+
 func defaultTenant(t *testing.T, s *apptest.Server) string {
 	t.Helper()
 	return one[string](t, s, `SELECT id FROM tenants WHERE identifier = 'default'`)

@@ -50,6 +50,15 @@ func (s *Service) accountOf(ctx context.Context, person SocialUser) (uuid.UUID, 
 	if !person.EmailVerified || wrong.fault() != nil {
 		return id, fault.New(fault.InvalidCredentials, "The provider does not vouch for an e-mail address of this account.")
 	}
+	id, err = s.link(ctx, person)
+	if fault.Is(err, fault.UserAlreadyExists) { // a parallel call made the account: link to that
+		id, err = s.link(ctx, person)
+	}
+	return id, err
+}
+
+// link ties the person to the account with their e-mail, which it makes where there is none.
+func (s *Service) link(ctx context.Context, person SocialUser) (id uuid.UUID, err error) {
 	err = s.db.Write(ctx, func(tx db.Tx) error {
 		u, err := s.linkable(ctx, tx, person)
 		if err != nil {

@@ -50,8 +50,8 @@ func (s *Service) send(ctx context.Context, tx db.Tx, u User, l letter) error {
 	return s.mail.Send(ctx, tx, notify.Mail{To: u.Email, Subject: l.Subject, Text: l.text(), HTML: html.String()})
 }
 
-// link is an address on the configured public URL, never on one that a request named.
-func (s *Service) link(page string, u User, token string) string {
+// pageLink is an address on the configured public URL, never on one that a request named.
+func (s *Service) pageLink(page string, u User, token string) string {
 	return s.cfg.PublicURL + page + "?" + url.Values{"email": {u.Email}, "token": {token}}.Encode()
 }
 
@@ -64,7 +64,7 @@ func (s *Service) sendReset(ctx context.Context, tx db.Tx, u User) error {
 		Subject: "Reset your password",
 		Lines:   []string{"Somebody, hopefully you, asked for a new password for this account."},
 		Label:   "Choose a new password",
-		Link:    s.link("/reset-password", u, token),
+		Link:    s.pageLink("/reset-password", u, token),
 		Note:    "The link works once and for one hour. If you did not ask for it, ignore this mail: your password stays as it is.",
 	})
 }
@@ -78,7 +78,7 @@ func (s *Service) sendConfirmation(ctx context.Context, tx db.Tx, u User) error 
 		Subject: "Confirm your e-mail address",
 		Lines:   []string{"Please confirm that this address is yours."},
 		Label:   "Confirm the address",
-		Link:    s.link("/confirm-email", u, token),
+		Link:    s.pageLink("/confirm-email", u, token),
 		Note:    "The link works once and for seven days. If you have no account here, ignore this mail.",
 	})
 }
@@ -92,7 +92,7 @@ func (s *Service) sendInvitation(ctx context.Context, tx db.Tx, u User) error {
 		Subject: "Your new account",
 		Lines:   []string{"An account was made for you. Choose a password to start."},
 		Label:   "Choose a password",
-		Link:    s.link("/invitation", u, token),
+		Link:    s.pageLink("/invitation", u, token),
 		Note:    "The link works once and for seven days.",
 	})
 }

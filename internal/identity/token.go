@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 	"unique"
 
@@ -155,6 +156,9 @@ func (s *Signer) CacheStats() (hits, misses uint64, size int) { return s.cache.s
 
 // parse checks everything but the end of the token's life.
 func (s *Signer) parse(token string) (*wireClaims, error) {
+	if strings.ContainsAny(token, "\r\n") { // the decoder would skip them: one token, many spellings
+		return nil, invalidToken(errors.New("line ends"))
+	}
 	var wire wireClaims
 	var trouble error
 	_, err := s.parser.ParseWithClaims(token, &wire, func(t *jwt.Token) (any, error) {

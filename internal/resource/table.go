@@ -117,20 +117,26 @@ func (t *table) values(item any, columns []column) []any {
 	return args
 }
 
-// checkText refuses texts that only one of the databases would take.
-func (t *table) checkText(item any) error {
+// settle makes an item what the databases will return: instants in UTC and as fine as they keep them.
+// Texts that only one of them would take are refused.
+func (t *table) settle(item any) error {
 	v := reflect.ValueOf(item).Elem()
 	var wrong []fault.Field
 	for _, c := range t.stored {
-		if !c.text || c.field == "" {
-			continue
-		}
-		text := reflect.Indirect(v.FieldByIndex(c.index))
-		if !text.IsValid() {
-			continue
-		}
-		if problem := badText(text.String(), 0); problem != "" {
-			wrong = append(wrong, fault.Field{Name: c.field, Message: problem})
+		field := v.FieldByIndex(c.index)
+		switch value := field.Interface().(type) {
+		case db.Time:
+			field.Set(reflect.ValueOf(db.At(value.Time)))
+		case *db.Time:
+			if value != nil {
+				field.Set(reflect.ValueOf(new(db.At(value.Time))))
+			}
+		default:
+			if text := reflect.Indirect(field); c.text && c.field != "" && text.IsValid() {
+				if problem := badText(text.String(), 0); problem != "" {
+					wrong = append(wrong, fault.Field{Name: c.field, Message: problem})
+				}
+			}
 		}
 	}
 	if len(wrong) > 0 {

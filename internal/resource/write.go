@@ -36,7 +36,7 @@ func (r *Resource[T, C, U, Q]) newItem(ctx context.Context, body C) (T, error) {
 	if err != nil {
 		return item, err
 	}
-	if err := r.table.checkText(&item); err != nil {
+	if err := r.table.settle(&item); err != nil {
 		return item, err
 	}
 	tenant, err := r.tenant(ctx)
@@ -68,11 +68,11 @@ func (r *Resource[T, C, U, Q]) Update(ctx context.Context, id uuid.UUID, match M
 		if err := r.Apply(ctx, &item, body); err != nil {
 			return err
 		}
+		if err := r.table.settle(&item); err != nil {
+			return err
+		}
 		if reflect.DeepEqual(before, item) {
 			return nil
-		}
-		if err := r.table.checkText(&item); err != nil {
-			return err
 		}
 		return r.replace(ctx, tx, tenant, &before, &item)
 	})

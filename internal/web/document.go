@@ -19,8 +19,8 @@ type documented struct {
 // MarshalJSON writes the copies.
 func (d *documented) MarshalJSON() ([]byte, error) { return json.Marshal(d.schemas) }
 
-// schemasOf corrects what huma cannot tell from a type: that a pointer without omitempty is written
-// as null, and that more members than listed are no error, which JSON Schema takes for granted.
+// schemasOf corrects what huma does not tell: that an object behind a pointer may be null, and that
+// more members than listed are no error, which JSON Schema takes for granted.
 func schemasOf(registry huma.Registry) *documented {
 	d := &documented{Registry: registry, schemas: map[string]*huma.Schema{}}
 	for name, schema := range registry.Map() {
@@ -29,36 +29,46 @@ func schemasOf(registry huma.Registry) *documented {
 		if copied.AdditionalProperties == true {
 			copied.AdditionalProperties = nil
 		}
-		if t := registry.TypeFromRef("#/components/schemas/" + name); t != nil && t.Kind() == reflect.Struct {
-			markNullable(copied.Properties, t)
-		}
+		eachPointer(registry, name, func(property string) {
+			if s := copied.Properties[property]; s != nil && s.Ref != "" {
+				copied.Properties[property] = &huma.Schema{
+					AnyOf: []*huma.Schema{{Ref: s.Ref}, {Type: "null"}}, Description: s.Description,
+				}
+			}
+		})
 		d.schemas[name] = &copied
 	}
 	return d
 }
 
-func markNullable(properties map[string]*huma.Schema, t reflect.Type) {
-	for i := range t.NumField() {
-		field := t.Field(i)
-		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
-		if field.Anonymous && name == "" && field.Type.Kind() == reflect.Struct {
-			markNullable(properties, field.Type)
-			continue
-		}
-		schema, ok := properties[name]
-		if !ok || field.Type.Kind() != reflect.Pointer || strings.Contains(options, "omit") {
-			continue
-		}
-		properties[name] = orNull(schema)
+// allowNull lets pointers to ids and instants be null. huma does so for pointers to plain values, but
+// not for those of types that stand for others.
+func allowNull(registry huma.Registry) {
+	for name, schema := range registry.Map() {
+		eachPointer(registry, name, func(property string) {
+			if s := schema.Properties[property]; s != nil && s.Type == huma.TypeString {
+				s.Nullable = true
+			}
+		})
 	}
 }
 
-// orNull is the schema with null allowed beside it.
-func orNull(schema *huma.Schema) *huma.Schema {
-	if schema.Ref != "" {
-		return &huma.Schema{AnyOf: []*huma.Schema{{Ref: schema.Ref}, {Type: "null"}}, Description: schema.Description}
+// eachPointer calls visit with the properties of a schema that are written as null where they are nil.
+func eachPointer(registry huma.Registry, name string, visit func(property string)) {
+	if t := registry.TypeFromRef(schemaPrefix + name); t != nil && t.Kind() == reflect.Struct {
+		eachPointerOf(t, visit)
 	}
-	copied := *schema
-	copied.Nullable = copied.Type != ""
-	return &copied
+}
+
+func eachPointerOf(t reflect.Type, visit func(property string)) {
+	for i := range t.NumField() {
+		field := t.Field(i)
+		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
+		switch {
+		case field.Anonymous && name == "" && field.Type.Kind() == reflect.Struct:
+			eachPointerOf(field.Type, visit)
+		case field.Type.Kind() == reflect.Pointer && !strings.Contains(options, "omit"):
+			visit(name)
+		}
+	}
 }

@@ -78,6 +78,7 @@ func (s *Server) mount(route Route, in, out reflect.Type) *endpoint {
 	}
 	s.endpoints = append(s.endpoints, e)
 	s.document(e)
+	allowNull(s.registry)
 	return e
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -26,6 +27,11 @@ func newInput(registry huma.Registry, route *Route, t reflect.Type) input {
 	for _, name := range pathNames(route.path) {
 		if !in.has("path", name) {
 			panic(fmt.Sprintf("%s: no input field is tagged path:%q", route, name))
+		}
+	}
+	for i := range in.params {
+		if p := &in.params[i]; p.location == "path" && !slices.Contains(pathNames(route.path), p.name) {
+			panic(fmt.Sprintf("%s: the path has no {%s}", route, p.name))
 		}
 	}
 	if in.body != nil && route.method == http.MethodGet {

@@ -28,14 +28,15 @@ type problem struct {
 }
 
 func (ex *exchange) newProblem(r *http.Request, f *fault.Fault, status int) problem {
+	meaning := f.Code.Meaning()
 	return problem{
 		Type:     ex.s.errorsBase + "/" + slugOf(f.Code, status),
-		Title:    f.Code.Meaning().Title,
+		Title:    meaning.Title,
 		Status:   status,
 		Detail:   detailOf(f),
 		Instance: r.URL.EscapedPath(),
 		TraceID:  ex.origin.TraceID,
-		Code:     f.Code,
+		Code:     meaning.Code, // a code that is not listed is a fault of ours
 		Errors:   detailsOf(f),
 	}
 }

@@ -42,7 +42,7 @@ func (m *resourceRoutes[T, C, U, Q]) may(action string) Access {
 func (m *resourceRoutes[T, C, U, Q]) list() {
 	example := resource.NewPage([]T{m.example}, 1, resource.Window{Page: 1, Size: resource.DefaultPageSize})
 	route := m.g.Get(m.path, m.may("read"), "List "+m.r.Name).
-		Doc("Sorted by `" + m.r.SortBy + "` unless sortBy names another field: `" + strings.Join(m.r.Sortable(), "`, `") + "`.").
+		Doc("Sorted by `"+m.r.SortBy+"` unless sortBy names another field: `"+strings.Join(m.r.Sortable(), "`, `")+"`.").
 		Example(nil, example)
 	Handle(m.s, route, func(ctx context.Context, in *Q) (*Reply[resource.PagedResult[T]], error) {
 		page, err := m.r.List(ctx, *in)

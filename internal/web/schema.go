@@ -74,12 +74,15 @@ func init() {
 	validation.MsgExpectedBase64String = "must be base64"
 }
 
+// schemaPrefix is where the document keeps its schemas.
+const schemaPrefix = "#/components/schemas/"
+
 // newRegistry makes the list of schemas. Unknown fields of a body are ignored, because clients are
 // older or newer than the server.
 func newRegistry() huma.Registry {
 	config := huma.Config{OpenAPI: &huma.OpenAPI{}}
 	config.AllowAdditionalPropertiesByDefault = true
-	registry := huma.NewAPI(config, nil).OpenAPI().Components.Schemas
+	registry := huma.NewAPI(config, nil).OpenAPI().Components.Schemas // the only way to set that option
 	registry.RegisterTypeAlias(reflect.TypeFor[db.Time](), reflect.TypeFor[timestamp]())
 	registry.RegisterTypeAlias(reflect.TypeFor[uuid.UUID](), reflect.TypeFor[ID]())
 	return registry

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"io"
@@ -95,4 +96,22 @@ func wantEqual(t testing.TB, what string, got, want any) {
 	if got != want {
 		t.Errorf("%s is %v, want %v", what, got, want)
 	}
+}
+
+// unpack undoes gzip.
+func unpack(t testing.TB, packed io.Reader) []byte {
+	t.Helper()
+	r, err := gzip.NewReader(packed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plain
+}
+
+type getThing struct {
+	ID string `path:"id"`
 }

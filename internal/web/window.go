@@ -32,6 +32,9 @@ type verdict struct {
 
 // tighter is the one of two verdicts that a caller must heed.
 func (v verdict) tighter(other verdict) verdict {
+	if other.limit == 0 { // nothing was asked
+		return v
+	}
 	if v.limit == 0 || !other.ok && v.ok || other.ok == v.ok && other.remaining < v.remaining {
 		return other
 	}

@@ -121,16 +121,19 @@ var Gadgets = resource.Definition[Gadget, CreateGadget, UpdateGadget, GadgetQuer
 type Part struct {
 	resource.Record
 	Name string `json:"name" db:"name"`
+	Note string `json:"note" db:"note"`
 }
 
 // CreatePart is the body that makes a part.
 type CreatePart struct {
 	Name string `json:"name" minLength:"1" maxLength:"50"`
+	Note string `json:"note" required:"false"`
 }
 
 // UpdatePart is the body that changes a part.
 type UpdatePart struct {
 	Name *string `json:"name" required:"false" minLength:"1" maxLength:"50"`
+	Note *string `json:"note" required:"false"`
 }
 
 // PartQuery has no filters of its own.
@@ -141,15 +144,16 @@ var Parts = resource.Definition[Part, CreatePart, UpdatePart, PartQuery]{
 	Name:             "parts",
 	Singular:         "part",
 	Table:            "parts",
-	Search:           []string{"name"},
+	Search:           []string{"name", "note"},
 	SortBy:           "name",
 	NotFound:         fault.NotFound,
 	AlreadyExists:    fault.Conflict,
 	InUse:            fault.Conflict,
 	DeleteAnswers200: true,
-	New:              func(_ context.Context, b CreatePart) (Part, error) { return Part{Name: b.Name}, nil },
+	New:              func(_ context.Context, b CreatePart) (Part, error) { return Part{Name: b.Name, Note: b.Note}, nil },
 	Apply: func(_ context.Context, p *Part, b UpdatePart) error {
 		resource.Set(&p.Name, b.Name)
+		resource.Set(&p.Note, b.Note)
 		return nil
 	},
 	Examples: resource.Examples[CreatePart, UpdatePart]{
@@ -165,8 +169,9 @@ var sampleTables = []string{
 		created_at TIMESTAMPTZ NOT NULL, updated_at TIMESTAMPTZ NOT NULL, deleted_at TIMESTAMPTZ)`,
 	`CREATE UNIQUE INDEX gadgets_code ON gadgets (tenant_id, code_key) WHERE deleted_at IS NULL`,
 	`CREATE TABLE parts (
-		id UUID PRIMARY KEY, name TEXT NOT NULL UNIQUE, search_key TEXT NOT NULL,
+		id UUID PRIMARY KEY, name TEXT NOT NULL, note TEXT NOT NULL, search_key TEXT NOT NULL,
 		created_at TIMESTAMPTZ NOT NULL, updated_at TIMESTAMPTZ NOT NULL)`,
+	`CREATE UNIQUE INDEX parts_name ON parts (lower(name))`,
 	`CREATE TABLE part_uses (part_id UUID NOT NULL REFERENCES parts (id))`,
 }
 

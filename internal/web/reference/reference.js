@@ -14,6 +14,7 @@ Scalar.createApiReference("#reference", {
   agent: { disabled: true },
   mcp: { disabled: true },
   persistAuth: false,
+  authentication: { preferredSecurityScheme: "bearer" },
   defaultHttpClient: { targetKey: "shell", clientKey: "curl" },
   orderSchemaPropertiesBy: "preserve",
   documentDownloadType: "json",
