@@ -45,6 +45,7 @@ type App struct {
 	log     *slog.Logger
 	out     io.Writer
 	db      *db.DB
+	signer  *identity.Signer
 	server  *web.Server
 	tracing *tracing
 }
@@ -109,11 +110,11 @@ func (a *App) joinIdentity(ctx context.Context, o Options) (*identity.Hasher, er
 		return nil, err
 	}
 	hasher := identity.NewHasher(o.Hash)
+	a.signer = identity.NewSigner(identity.SignerOptions{Keyring: a.Keyring, Issuer: o.Config.PublicURL, Now: o.Now})
 	a.Mail = notify.New(a.db, o.Config.MailFrom, o.Now)
 	a.Identity = identity.New(identity.Options{
-		DB: a.db, Mail: a.Mail, Hasher: hasher, Keyring: a.Keyring, Social: social,
-		Signer: identity.NewSigner(identity.SignerOptions{Keyring: a.Keyring, Issuer: o.Config.PublicURL, Now: o.Now}),
-		Log:    o.Log, Now: o.Now, Config: o.Config, AnswerFloor: answerFloor,
+		DB: a.db, Mail: a.Mail, Hasher: hasher, Keyring: a.Keyring, Signer: a.signer, Social: social,
+		Log: o.Log, Now: o.Now, Config: o.Config, AnswerFloor: answerFloor,
 	})
 	return hasher, nil
 }
@@ -158,7 +159,7 @@ func (a *App) Bootstrap(ctx context.Context) error {
 	if err != nil || admin == nil {
 		return err
 	}
-	if admin.Generated {
+	if admin.Generated || a.cfg.Dev {
 		fmt.Fprintf(a.out, "\n  First start: an administrator was made. The password is shown only now.\n\n    e-mail:   %s\n    password: %s\n\n", admin.Email, admin.Password)
 		return nil
 	}

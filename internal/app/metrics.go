@@ -36,6 +36,8 @@ func (a *App) register(r *prometheus.Registry, hasher *identity.Hasher) {
 
 	counter("steward_session_cache_hits_total", "Session states found in memory.", func() float64 { hits, _ := a.Identity.CacheStats(); return float64(hits) })
 	counter("steward_session_cache_misses_total", "Session states read from the store.", func() float64 { _, misses := a.Identity.CacheStats(); return float64(misses) })
+	counter("steward_token_cache_hits_total", "Access tokens whose signature was checked before.", func() float64 { hits, _, _ := a.signer.CacheStats(); return float64(hits) })
+	counter("steward_token_cache_misses_total", "Access tokens whose signature had to be checked.", func() float64 { _, misses, _ := a.signer.CacheStats(); return float64(misses) })
 	gauge("steward_password_hashes_running", "Password hashes being computed.", func() float64 { _, running := hasher.Queue(); return float64(running) })
 	gauge("steward_password_hashes_waiting", "Password hashes that wait for a core.", func() float64 { waiting, _ := hasher.Queue(); return float64(waiting) })
 }

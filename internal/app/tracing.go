@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -20,7 +21,8 @@ func startTracing(ctx context.Context, endpoint, version string) (*tracing, erro
 	if endpoint == "" {
 		return nil, nil
 	}
-	exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(endpoint))
+	// The setting names the collector, as OTEL_EXPORTER_OTLP_ENDPOINT does; the path is the protocol's.
+	exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(strings.TrimSuffix(endpoint, "/")+"/v1/traces"))
 	if err != nil {
 		return nil, fmt.Errorf("setting otlp-endpoint: %w", err)
 	}
