@@ -81,9 +81,6 @@ type socialInput struct {
 	}
 }
 
-// LimitKey makes the limit hold per address and provider.
-func (in *socialInput) LimitKey() string { return "social:" + strings.ToLower(in.Body.Provider) }
-
 func (a *API) socialLogin(ctx context.Context, in *socialInput) (*web.Reply[loginResult], error) {
 	g, err := a.Identity.SocialLogin(ctx, identity.SocialLogin{
 		Provider: in.Body.Provider, AccessToken: in.Body.AccessToken,

@@ -23,7 +23,7 @@ type API struct {
 func (a *API) Mount(s *web.Server) {
 	auth := web.Group{Convention: web.Envelope, Limit: "identity", Tag: "Authentication"}
 	web.Handle(s, auth.Post("/api/auth/login", web.Public, "Sign in with e-mail and password").Limited("login").As(fault.AccountLocked, http.StatusUnauthorized).Errors(loginCodes...).Doc(loginDoc).Example(loginExample, grantExample), a.login)
-	web.Handle(s, auth.Post("/api/auth/social-login", web.Public, "Sign in with an account at a social provider").Limited("login").Errors(socialCodes...).Doc(socialDoc).Example(socialExample, grantExample), a.socialLogin)
+	web.Handle(s, auth.Post("/api/auth/social-login", web.Public, "Sign in with an account at a social provider").Errors(socialCodes...).Doc(socialDoc).Example(socialExample, grantExample), a.socialLogin)
 	web.Handle(s, auth.Post("/api/auth/register", web.Public, "Make an account").Limited("register").Status(http.StatusCreated).SuccessKey("success").Errors(fault.Forbidden, fault.Conflict).Doc(registerDoc).Example(registerExample, registeredExample), a.register)
 	web.Handle(s, auth.Post("/api/auth/refresh", web.Public, "Exchange a refresh token for a new pair").Errors(fault.TokenInvalid, fault.TokenExpired, fault.Forbidden).Doc(refreshDoc).Example(refreshExample, refreshedExample), a.refresh)
 	web.Handle(s, auth.Post("/api/auth/logout", web.AnyToken, "Sign out everywhere").Doc(logoutDoc), a.logout)

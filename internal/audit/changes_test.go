@@ -57,7 +57,7 @@ func TestChanges(t *testing.T) {
 			`{"mustChangePassword":false}`, `{"mustChangePassword":true}`},
 		{"secrets go by name in any spelling and depth", nil, map[string]any{
 			"password_hash": "a", "newPassword": "b", "REFRESH-TOKEN": "c", "clientSecret": "d", "apiKey": "e",
-			"nested": map[string]any{"accessToken": "f", "list": []any{map[string]any{"Secret": "g", "kept": 1}}},
+			"nested":    map[string]any{"accessToken": "f", "list": []any{map[string]any{"Secret": "g", "kept": 1}}},
 			"tokenType": "Tenant", "passwordChangedAt": "2026-01-01",
 		}, ``, `{"nested":{"list":[{"kept":1}]},"passwordChangedAt":"2026-01-01","tokenType":"Tenant"}`},
 	}

@@ -112,7 +112,7 @@ func (p *postgresStore) attempt(ctx context.Context, fn func(Tx) error) (*tx, er
 	t := &tx{on: raw, engine: p}
 	// Also when fn panics or ends its goroutine; after the commit it does nothing.
 	defer func() {
-		t.over.Store(true)
+		t.end()
 		raw.Rollback()
 	}()
 	if err := call(fn, t); err != nil {

@@ -11,13 +11,15 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-	"time"
 
 	"github.com/pressly/goose/v3"
 )
 
 // sqliteFile is the name of the store inside the data folder.
 const sqliteFile = "steward.db"
+
+// applicationID marks the file as ours; it says "Stwd".
+const applicationID = 0x53747764
 
 // sqliteStore is SQLite: one connection writes, in turns (see writer), and several read.
 type sqliteStore struct {
@@ -94,7 +96,12 @@ func (s *sqliteStore) create(ctx context.Context, pool *sql.DB) error {
 		return nil
 	}
 	return s.alone(ctx, func() error {
-		return pool.QueryRowContext(ctx, "PRAGMA journal_mode = WAL").Scan(&mode)
+		if err := pool.QueryRowContext(ctx, "PRAGMA journal_mode = WAL").Scan(&mode); err != nil {
+			return err
+		}
+		// This also writes the first page: a reader that meets a file without one never lets go of it.
+		_, err := pool.ExecContext(ctx, fmt.Sprintf("PRAGMA application_id = %d", applicationID))
+		return err
 	})
 }
 
@@ -198,9 +205,8 @@ func flush(name string) error {
 	return errors.Join(file.Sync(), file.Close())
 }
 
+// close ends the readers first: the last connection must be one that may fold the log into the store.
 func (s *sqliteStore) close() error {
 	s.poller.stop()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	return errors.Join(s.read.Close(), s.writer.stop(ctx))
+	return errors.Join(s.read.Close(), s.writer.stop())
 }

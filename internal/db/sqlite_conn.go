@@ -5,7 +5,6 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
-	"io"
 	"time"
 
 	"modernc.org/sqlite"
@@ -87,18 +86,10 @@ func (c *sqliteConn) prepare(ctx context.Context, text string) (driver.Stmt, err
 
 // Close implements driver.Conn.
 func (c *sqliteConn) Close() error {
-	c.closeRows()
 	for _, e := range c.prepared {
 		e.Value.(*statement).Close()
 	}
 	return c.sqliteInner.Close()
-}
-
-// closeRows ends a result that was left open.
-func (c *sqliteConn) closeRows() {
-	if c.open != nil {
-		c.open.Close()
-	}
 }
 
 // ExecContext implements driver.ExecerContext.
@@ -146,26 +137,14 @@ type rowsInner interface {
 	driver.RowsColumnTypeScanType
 }
 
-// sqliteRows is the open result of a connection. Once closed it stays away from its statement, which
-// may be running for somebody else.
+// sqliteRows is the open result of a connection.
 type sqliteRows struct {
 	rowsInner
 	conn *sqliteConn
 }
 
-// Next implements driver.Rows.
-func (r *sqliteRows) Next(dest []driver.Value) error {
-	if r.conn.open != r {
-		return io.EOF
-	}
-	return r.rowsInner.Next(dest)
-}
-
 // Close implements driver.Rows.
 func (r *sqliteRows) Close() error {
-	if r.conn.open != r {
-		return nil
-	}
 	r.conn.open = nil
 	return r.rowsInner.Close()
 }

@@ -91,7 +91,7 @@ func (w *writer) take(t *turn, tx *tx, fn func(Tx) error) (*tx, error) {
 func (w *writer) runTurn(tx *tx, fn func(Tx) error) {
 	err := errUnfinished
 	defer func() {
-		tx.over.Store(true)
+		tx.end()
 		w.ended <- err
 	}()
 	err = call(fn, tx)
@@ -118,12 +118,14 @@ func (w *writer) batch(first *turn) {
 	var turns []*turn
 	var fault error
 	until := time.Now().Add(batchTime)
-	for t := first; t != nil && fault == nil; t = w.next(len(turns), until) {
+	for t := first; t != nil; t = w.next(len(turns), until) {
 		if !t.claimed.CompareAndSwap(false, true) {
 			continue
 		}
 		turns = append(turns, t)
-		fault = w.give(t)
+		if fault = w.give(t); fault != nil {
+			break
+		}
 	}
 	if fault == nil {
 		fault = w.commit(turns)
@@ -152,11 +154,8 @@ func (w *writer) give(t *turn) error {
 	}
 	t.begin <- &tx{on: w.conn, engine: w.store, steady: true}
 	t.err = <-w.ended
-	err := w.conn.Raw(func(conn any) error {
-		conn.(*sqliteConn).closeRows()
-		return nil
-	})
-	if err == nil && t.err != nil {
+	var err error
+	if t.err != nil {
 		err = w.exec("ROLLBACK TO turn")
 	}
 	if err == nil {
@@ -260,14 +259,13 @@ func (s *sqliteStore) stats(out *Stats) {
 	}
 }
 
-// stop ends the writer after the last turn and folds the log into the store.
-func (w *writer) stop(ctx context.Context) error {
+// stop ends the writer after the last turn. SQLite itself folds the log into the store when the last
+// connection closes.
+func (w *writer) stop() error {
 	close(w.queue)
 	<-w.gone
 	if w.conn != nil {
 		w.conn.Close()
 	}
-	// Readers of other processes may keep a part of the log in use. It is durable all the same.
-	w.pool.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
 	return w.pool.Close()
 }

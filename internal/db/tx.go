@@ -34,8 +34,21 @@ type tx struct {
 	steady bool
 
 	over   atomic.Bool
+	rows   *sql.Rows // the last results that were asked for: no earlier one can still be open
+	row    *sql.Row
 	hooks  []func()
 	events []event
+}
+
+// end makes t useless and closes what its function left open, which would hold up the connection.
+func (t *tx) end() {
+	t.over.Store(true)
+	if t.rows != nil {
+		t.rows.Close()
+	}
+	if t.row != nil {
+		t.row.Scan()
+	}
 }
 
 func (t *tx) Dialect() Dialect { return t.engine }
@@ -66,11 +79,19 @@ func (t *tx) Exec(ctx context.Context, query string, args ...any) (int64, error)
 }
 
 func (t *tx) Query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	return t.on.QueryContext(t.bound(ctx), query, args...)
+	rows, err := t.on.QueryContext(t.bound(ctx), query, args...)
+	if err == nil {
+		t.rows = rows
+	}
+	return rows, err
 }
 
 func (t *tx) QueryRow(ctx context.Context, query string, args ...any) *sql.Row {
-	return t.on.QueryRowContext(t.bound(ctx), query, args...)
+	row := t.on.QueryRowContext(t.bound(ctx), query, args...)
+	if row.Err() == nil {
+		t.row = row
+	}
+	return row
 }
 
 // bound is the context under which a statement of t runs.

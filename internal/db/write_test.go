@@ -153,9 +153,14 @@ func TestRowsLeftOpenDoNotHarmTheNextWrite(t *testing.T) {
 			left.Next()
 			return err
 		}))
+		must(t, d.Write(ctx, func(tx db.Tx) error {
+			tx.QueryRow(ctx, `SELECT name FROM apps`) // and never scanned
+			return nil
+		}))
 		must(t, writeNamed(ctx, d, "after"))
-		left.Next()
-		left.Close()
+		if left.Next() {
+			t.Error("rows outlived their transaction")
+		}
 		wantCount(t, d, "after", 1)
 	})
 }

@@ -157,12 +157,16 @@ func (s *Service) ChangePassword(ctx context.Context, current, next string, encr
 		return err
 	}
 	return s.db.Write(ctx, func(tx db.Tx) error {
+		// The account first and its lockout second, as everywhere: two orders could wait for each other.
+		now, err := lockUser(ctx, tx, u.ID)
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return fmt.Errorf("change password: %w", err)
+		}
+		if now.PasswordHash != u.PasswordHash { // changed or deleted while it was being checked
+			return fault.Invalid("currentPassword", "is wrong")
+		}
 		if err := s.admit(ctx, tx, u.Email); err != nil {
 			return err
-		}
-		now, err := lockUser(ctx, tx, u.ID)
-		if err != nil || now.PasswordHash != u.PasswordHash { // changed or deleted while it was being checked
-			return fault.Invalid("currentPassword", "is wrong")
 		}
 		return s.applyPassword(ctx, tx, u, change, "user.password-changed")
 	})

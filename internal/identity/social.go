@@ -92,7 +92,8 @@ func NewSocial(c SocialConfig) (*Social, error) {
 }
 
 func openProvider(p ProviderConfig, client *http.Client) (SocialProvider, error) {
-	kind, known := providerKinds[strings.ToLower(p.Kind)]
+	p.Kind = strings.ToLower(p.Kind)
+	kind, known := providerKinds[p.Kind]
 	p.URL = orDefault(p.URL, kind.address)
 	switch {
 	case !known:

@@ -116,19 +116,24 @@ func (r *Resource[T, C, U, Q]) Version(item T) string {
 	return Version(record.ID, record.UpdatedAt)
 }
 
-// Example is the item that the example body makes, for the API reference. It panics where the
-// declaration refuses its own example.
-func (r *Resource[T, C, U, Q]) Example() T {
-	item, err := r.New(context.Background(), r.Examples.Create)
+// Example is the item that the example bodies make and then change, for the API reference. It panics
+// where the declaration refuses its own examples.
+func (r *Resource[T, C, U, Q]) Example() (made, changed T) {
+	made, err := r.New(context.Background(), r.Examples.Create)
+	if err == nil {
+		at := db.At(time.Date(2026, time.January, 31, 9, 30, 0, 0, time.UTC))
+		*recordOf(&made) = Record{ID: exampleID, CreatedAt: at, UpdatedAt: at}
+		if owner, ok := ownerOf(&made); ok {
+			owner.TenantID = exampleTenant
+		}
+		changed = made
+		recordOf(&changed).touch(at.Add(time.Hour))
+		err = r.Apply(context.Background(), &changed, r.Examples.Update)
+	}
 	if err != nil {
-		panic(fmt.Sprintf("resource: the example of %s is not valid: %v", r.Name, err))
+		panic(fmt.Sprintf("resource: the examples of %s are not valid: %v", r.Name, err))
 	}
-	at := db.At(time.Date(2026, time.January, 31, 9, 30, 0, 0, time.UTC))
-	*recordOf(&item) = Record{ID: exampleID, CreatedAt: at, UpdatedAt: at}
-	if owner, ok := ownerOf(&item); ok {
-		owner.TenantID = exampleTenant
-	}
-	return item
+	return made, changed
 }
 
 var (

@@ -86,7 +86,7 @@ func (i *Instant) UnmarshalText(text []byte) error {
 		first, err = time.Parse(time.RFC3339Nano, string(text))
 		last = first
 	}
-	if year := first.UTC().Year(); err != nil || year < 1 || year > 9999 {
+	if err != nil || !isStorable(first) {
 		return fault.New(fault.Validation, "must be a date such as 2026-01-31 or a time such as 2026-01-31T08:00:00Z")
 	}
 	*i = Instant{first, last}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -118,31 +119,47 @@ func (t *table) values(item any, columns []column) []any {
 }
 
 // settle makes an item what the databases will return: instants in UTC and as fine as they keep them.
-// Texts that only one of them would take are refused.
+// What only one of them would take is refused.
 func (t *table) settle(item any) error {
 	v := reflect.ValueOf(item).Elem()
 	var wrong []fault.Field
 	for _, c := range t.stored {
-		field := v.FieldByIndex(c.index)
-		switch value := field.Interface().(type) {
-		case db.Time:
-			field.Set(reflect.ValueOf(db.At(value.Time)))
-		case *db.Time:
-			if value != nil {
-				field.Set(reflect.ValueOf(new(db.At(value.Time))))
-			}
-		default:
-			if text := reflect.Indirect(field); c.text && c.field != "" && text.IsValid() {
-				if problem := badText(text.String(), 0); problem != "" {
-					wrong = append(wrong, fault.Field{Name: c.field, Message: problem})
-				}
-			}
+		if problem := settleField(v.FieldByIndex(c.index)); problem != "" && c.field != "" {
+			wrong = append(wrong, fault.Field{Name: c.field, Message: problem})
 		}
 	}
 	if len(wrong) > 0 {
 		return fault.InvalidFields(wrong...)
 	}
 	return nil
+}
+
+func settleField(field reflect.Value) (problem string) {
+	value := reflect.Indirect(field)
+	if !value.IsValid() { // null
+		return ""
+	}
+	if value.Kind() == reflect.String {
+		return badText(value.String(), 0)
+	}
+	if at, ok := value.Interface().(db.Time); ok {
+		if !isStorable(at.Time) {
+			return "must be in the years 1 to 9999"
+		}
+		settled := reflect.New(value.Type())
+		settled.Elem().Set(reflect.ValueOf(db.At(at.Time)))
+		if field.Kind() != reflect.Pointer {
+			settled = settled.Elem()
+		}
+		field.Set(settled)
+	}
+	return ""
+}
+
+// isStorable is false for instants that the fixed width of their text cannot hold.
+func isStorable(at time.Time) bool {
+	year := at.UTC().Year()
+	return year >= 1 && year <= 9999
 }
 
 func names(columns []column) []string {

@@ -15,7 +15,8 @@ import (
 // Mount adds the routes of a resource below path: list, get, create, update, delete and bulk delete,
 // each behind the resource's permission for it.
 func Mount[T, C, U any, Q resource.Query](s *Server, g Group, path string, r *resource.Resource[T, C, U, Q]) {
-	m := resourceRoutes[T, C, U, Q]{s: s, g: g, path: path, r: r, example: r.Example()}
+	m := resourceRoutes[T, C, U, Q]{s: s, g: g, path: path, r: r}
+	m.example, m.changed = r.Example()
 	m.list()
 	m.get()
 	m.create()
@@ -28,11 +29,11 @@ func Mount[T, C, U any, Q resource.Query](s *Server, g Group, path string, r *re
 
 // resourceRoutes is one mounted resource.
 type resourceRoutes[T, C, U any, Q resource.Query] struct {
-	s       *Server
-	g       Group
-	path    string
-	r       *resource.Resource[T, C, U, Q]
-	example T
+	s                *Server
+	g                Group
+	path             string
+	r                *resource.Resource[T, C, U, Q]
+	example, changed T // shown in the API reference
 }
 
 func (m *resourceRoutes[T, C, U, Q]) may(action string) Access {
@@ -96,7 +97,7 @@ type updateItem[U any] struct {
 func (m *resourceRoutes[T, C, U, Q]) update() {
 	route := m.g.Put(m.path+"/{id}", m.may("update"), "Update one "+m.r.Singular).
 		Doc("A field that is left out or null stays as it is; an empty text clears one that is optional.").
-		Errors(m.r.NotFound, m.r.AlreadyExists).Example(m.r.Examples.Update, m.example)
+		Errors(m.r.NotFound, m.r.AlreadyExists).Example(m.r.Examples.Update, m.changed)
 	Handle(m.s, route, func(ctx context.Context, in *updateItem[U]) (*Reply[T], error) {
 		item, err := m.r.Update(ctx, in.ID.UUID, in.Fits, in.Body)
 		if err != nil {

@@ -23,36 +23,36 @@ import (
 	"steward/internal/web"
 )
 
-// callers knows some tokens and who is behind them.
-type callers map[string]*scope.Actor
+// tokenHolders knows some tokens and who is behind them.
+type tokenHolders map[string]*scope.Actor
 
-func (c callers) Authenticate(_ context.Context, bearer string) (*scope.Actor, error) {
+func (c tokenHolders) Authenticate(_ context.Context, bearer string) (*scope.Actor, error) {
 	if actor, ok := c[bearer]; ok {
 		return actor, nil
 	}
 	return nil, fault.New(fault.TokenInvalid, "The token is not known.")
 }
 
-// newCallers makes the four callers that the conformance test of a resource needs.
-func newCallers(name string) callers {
+// newTokenHolders makes the four callers that the conformance test of a resource needs.
+func newTokenHolders(name string) tokenHolders {
 	here, there := uuid.New(), uuid.New()
 	in := func(tenant uuid.UUID, permissions ...string) *scope.Actor {
 		return &scope.Actor{UserID: uuid.New(), TenantID: tenant, InTenant: true, Permissions: permissions}
 	}
 	all := []string{"read:" + name, "create:" + name, "update:" + name, "delete:" + name}
-	return callers{"full": in(here, all...), "reader": in(here, all[0]), "nobody": in(here, "read:other"), "elsewhere": in(there, all...)}
+	return tokenHolders{"full": in(here, all...), "reader": in(here, all[0]), "nobody": in(here, "read:other"), "elsewhere": in(there, all...)}
 }
 
-func newServer(d *db.DB, c callers) *web.Server {
+func newResourceServer(d *db.DB, c tokenHolders) *web.Server {
 	return web.New(web.Options{DB: d, Auth: c, LimitsOff: true})
 }
 
-var generic = web.Group{Convention: web.Problem, Tag: "Resources"}
+var resourceGroup = web.Group{Convention: web.Problem, Tag: "Resources"}
 
 func TestAppsFollowTheGenericContract(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		s := newServer(d, newCallers("apps"))
-		web.Mount(s, generic, "/api/v1/apps", resource.New(d, time.Now, identity.Apps))
+		s := newResourceServer(d, newTokenHolders("apps"))
+		web.Mount(s, resourceGroup, "/api/v1/apps", resource.New(d, time.Now, identity.Apps))
 		resourcetest.Run(t, resourcetest.Case{
 			Handler: s.Handler(), Path: "/api/v1/apps", Full: "full", Reader: "reader", Nobody: "nobody",
 			Create: func(n int) resourcetest.Body {
@@ -92,8 +92,8 @@ func TestAppsFollowTheGenericContract(t *testing.T) {
 func TestAResourceOfTenantsFollowsTheGenericContract(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		resourcetest.CreateSampleTables(t, d)
-		s := newServer(d, newCallers("gadgets"))
-		web.Mount(s, generic, "/api/v1/gadgets", resource.New(d, time.Now, resourcetest.Gadgets))
+		s := newResourceServer(d, newTokenHolders("gadgets"))
+		web.Mount(s, resourceGroup, "/api/v1/gadgets", resource.New(d, time.Now, resourcetest.Gadgets))
 		maker := uuid.NewString()
 		resourcetest.Run(t, resourcetest.Case{
 			Handler: s.Handler(), Path: "/api/v1/gadgets", Full: "full", Reader: "reader", Nobody: "nobody", Elsewhere: "elsewhere",
@@ -109,6 +109,8 @@ func TestAResourceOfTenantsFollowsTheGenericContract(t *testing.T) {
 				{Name: "an unknown word", Change: resourcetest.Body{"kind": "Medium"}, Field: "kind"},
 				{Name: "a maker that is no id", Change: resourcetest.Body{"makerId": "me"}, Field: "makerId"},
 				{Name: "a time that is none", Change: resourcetest.Body{"dueAt": "soon"}, Field: "dueAt"},
+				{Name: "a time before the calendar", Change: resourcetest.Body{"dueAt": "0000-01-01T00:00:00Z"}, Field: "dueAt"},
+				{Name: "a time after the calendar", Change: resourcetest.Body{"dueAt": "9999-12-31T23:59:59-01:00"}, Field: "dueAt"},
 				{Name: "below the least size", Change: resourcetest.Body{"size": -1}, Field: "size"},
 			},
 			InvalidUpdates: []resourcetest.Invalid{{Name: "no whole number", Change: resourcetest.Body{"size": 1.5}, Field: "size"}},
@@ -134,8 +136,8 @@ func TestAResourceOfTenantsFollowsTheGenericContract(t *testing.T) {
 func TestAResourceWithHardDeletionFollowsTheGenericContract(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		resourcetest.CreateSampleTables(t, d)
-		s := newServer(d, newCallers("parts"))
-		web.Mount(s, generic, "/api/v1/parts", resource.New(d, time.Now, resourcetest.Parts))
+		s := newResourceServer(d, newTokenHolders("parts"))
+		web.Mount(s, resourceGroup, "/api/v1/parts", resource.New(d, time.Now, resourcetest.Parts))
 		resourcetest.Run(t, resourcetest.Case{
 			Handler: s.Handler(), Path: "/api/v1/parts", Full: "full", Reader: "reader", Nobody: "nobody",
 			Create: func(n int) resourcetest.Body {
@@ -149,8 +151,8 @@ func TestAResourceWithHardDeletionFollowsTheGenericContract(t *testing.T) {
 }
 
 func TestTheDocumentTellsWhatAResourceTakes(t *testing.T) {
-	s := newServer(nil, newCallers("apps"))
-	web.Mount(s, generic, "/api/v1/apps", resource.New(nil, time.Now, identity.Apps))
+	s := newResourceServer(nil, newTokenHolders("apps"))
+	web.Mount(s, resourceGroup, "/api/v1/apps", resource.New(nil, time.Now, identity.Apps))
 	text, err := s.OpenAPI()
 	if err != nil {
 		t.Fatal(err)

@@ -84,14 +84,18 @@ func Run(t *testing.T, c Case) {
 		c.DeleteStatus = http.StatusNoContent
 	}
 	s := &suite{Case: c, made: new(atomic.Int64)}
-	for name, test := range map[string]func(*testing.T){
-		"access": s.access, "create": s.create, "create twice": s.createTwice, "idempotency": s.idempotency,
-		"get": s.get, "update": s.update, "update refused": s.updateRefused, "if match": s.ifMatch,
-		"delete": s.delete, "bulk delete": s.bulkDelete, "bulk refused": s.bulkRefused, "list": s.list,
-		"list refused": s.listRefused, "pages": s.pages, "sort": s.sort, "search": s.search, "filters": s.filters,
-		"include deleted": s.includeDeleted, "other tenants": s.otherTenants, "wrong method": s.wrongMethod,
+	for _, check := range []struct {
+		name string
+		run  func(*testing.T)
+	}{
+		{"access", s.access}, {"create", s.create}, {"create twice", s.createTwice}, {"idempotency", s.idempotency},
+		{"get", s.get}, {"update", s.update}, {"update refused", s.updateRefused}, {"if match", s.ifMatch},
+		{"delete", s.delete}, {"bulk delete", s.bulkDelete}, {"bulk refused", s.bulkRefused},
+		{"list", s.list}, {"list refused", s.listRefused}, {"pages", s.pages}, {"sort", s.sort}, {"search", s.search},
+		{"filters", s.filters}, {"include deleted", s.includeDeleted}, {"other tenants", s.otherTenants},
+		{"wrong method", s.wrongMethod},
 	} {
-		t.Run(name, test)
+		t.Run(check.name, check.run)
 	}
 }
 

@@ -1,7 +1,6 @@
 package resourcetest
 
 import (
-	"fmt"
 	"net/http"
 	"testing"
 
@@ -15,7 +14,7 @@ func (s *suite) update(t *testing.T) {
 	changed := s.call(t, s.Full, http.MethodPut, id, s.Update)
 	changed.want(t, http.StatusOK)
 	for field, value := range s.Update {
-		if fmt.Sprint(changed.body[field]) != fmt.Sprint(value) {
+		if !asSent(value, changed.body[field]) {
 			t.Errorf("%s is answered as %v, sent as %v", field, changed.body[field], value)
 		}
 	}
