@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help run test check fmt vet staticcheck verify race fuzz bench generate nightly reference
+.PHONY: help run test check fmt vet staticcheck verify race fuzz readme bench generate nightly reference
 
 # What a developer has set must not change what is built or checked here.
 export GOFLAGS := -buildvcs=false
@@ -35,6 +35,9 @@ race: ## All tests under the race detector, on both databases
 
 fuzz: ## Every fuzz target for 5 seconds
 	@scripts/fuzz 5s
+
+readme: ## Follow the README's session with curl on a fresh server
+	@scripts/readme
 
 bench: ## Measure against the limits and the peers; writes bench/RESULTS.md
 	@scripts/prepare

@@ -1,6 +1,9 @@
 package db
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // PurgeEvents does what a running poller does now and then.
 func (d *DB) PurgeEvents(ctx context.Context) error {
@@ -17,3 +20,6 @@ func (d *DB) PurgeEvents(ctx context.Context) error {
 	p.purge(ctx)
 	return nil
 }
+
+// SetBatchTime is for the function of a Write: the writer waits for that.
+func (d *DB) SetBatchTime(limit time.Duration) { d.engine.(*sqliteStore).writer.limit = limit }

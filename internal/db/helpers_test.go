@@ -77,6 +77,10 @@ func openPostgres(t testing.TB) *db.DB {
 // and returns their errors.
 func together(t testing.TB, d *db.DB, writes ...func(tx db.Tx) error) []error {
 	t.Helper()
+	must(t, d.Write(t.Context(), func(db.Tx) error {
+		d.SetBatchTime(time.Hour)
+		return nil
+	}))
 	held, release := make(chan struct{}), make(chan struct{})
 	var wait sync.WaitGroup
 	wait.Go(func() {
@@ -95,4 +99,24 @@ func together(t testing.TB, d *db.DB, writes ...func(tx db.Tx) error) []error {
 	close(release)
 	wait.Wait()
 	return errs
+}
+
+func openSQLite(t testing.TB) *db.DB {
+	t.Helper()
+	return open(t, db.Options{DataDir: t.TempDir()})
+}
+
+func insert(name string) func(db.Tx) error {
+	return func(tx db.Tx) error { return insertNamed(context.Background(), tx, name) }
+}
+
+func exec(statements ...string) func(db.Tx) error {
+	return func(tx db.Tx) error {
+		for _, s := range statements {
+			if _, err := tx.Exec(context.Background(), s); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 }

@@ -67,6 +67,7 @@ func openPostgresPool(config *pgx.ConnConfig, size int) *sql.DB {
 	pool := stdlib.OpenDB(*config)
 	pool.SetMaxOpenConns(size)
 	pool.SetMaxIdleConns(size)
+	pool.SetConnMaxLifetime(time.Hour) // so that a moved server is found, and its memory given back
 	return pool
 }
 

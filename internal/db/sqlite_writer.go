@@ -19,8 +19,6 @@ const (
 	batchTime = 20 * time.Millisecond
 )
 
-var errUnfinished = errors.New("the function given to Write did not return")
-
 // writer is SQLite's group commit. Callers queue; the writer gives each its turn on the one writing
 // connection, inside a savepoint, and when nobody waits any more it commits for all of them at once:
 // one flush to disk for many writes. Nobody waits for company: a batch is whoever is there.
@@ -31,6 +29,7 @@ type writer struct {
 	ended chan error
 	gone  chan struct{}
 	conn  *sql.Conn // nil until first used and after a fault
+	limit time.Duration
 
 	writes, commits atomic.Uint64
 	sizes           [len(batchBounds)]atomic.Uint64
@@ -39,65 +38,14 @@ type writer struct {
 // batchBounds are the bounds of the histogram of batch sizes.
 var batchBounds = [...]int{1, 2, 4, 8, 16, 32, 64, 128, maxBatch}
 
-// turn is one caller's place in the queue. The function runs in the goroutine of its caller, so that
-// a panic, or the end of a test, takes its usual way.
-type turn struct {
-	claimed atomic.Bool // by the writer that begins it, or by the caller that gives up
-	begin   chan *tx
-	done    chan error
-	err     error // what the function itself came to
-}
-
 func startWriter(pool *sql.DB, store *sqliteStore) *writer {
-	w := &writer{pool: pool, store: store,
+	w := &writer{pool: pool, store: store, limit: batchTime,
 		queue: make(chan *turn, maxQueue), ended: make(chan error), gone: make(chan struct{})}
-	go w.run()
+	go w.serve()
 	return w
 }
 
-func (s *sqliteStore) write(ctx context.Context, fn func(Tx) error) (*tx, error) {
-	t := &turn{begin: make(chan *tx, 1), done: make(chan error, 1)}
-	select {
-	case s.writer.queue <- t:
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-	select {
-	case tx := <-t.begin:
-		return s.writer.take(t, tx, fn)
-	case err := <-t.done:
-		return nil, err
-	case <-ctx.Done():
-	}
-	if t.claimed.CompareAndSwap(false, true) {
-		return nil, ctx.Err()
-	}
-	// Too late to leave: the turn was given at this very moment.
-	select {
-	case tx := <-t.begin:
-		return s.writer.take(t, tx, fn)
-	case err := <-t.done:
-		return nil, err
-	}
-}
-
-// take runs fn in the turn of its caller and waits for the commit. A panic in fn, or the end of its
-// goroutine, hands the turn back on its way out.
-func (w *writer) take(t *turn, tx *tx, fn func(Tx) error) (*tx, error) {
-	w.runTurn(tx, fn)
-	return tx, <-t.done
-}
-
-func (w *writer) runTurn(tx *tx, fn func(Tx) error) {
-	err := errUnfinished
-	defer func() {
-		tx.end()
-		w.ended <- err
-	}()
-	err = call(fn, tx)
-}
-
-func (w *writer) run() {
+func (w *writer) serve() {
 	defer close(w.gone)
 	for t := range w.queue {
 		w.batch(t)
@@ -110,16 +58,16 @@ func (w *writer) batch(first *turn) {
 		return
 	}
 	if err := w.begin(); err != nil {
-		if first.claimed.CompareAndSwap(false, true) {
-			first.done <- err
+		if first.claim() {
+			first.refuse(err)
 		}
 		return
 	}
 	var turns []*turn
 	var fault error
-	until := time.Now().Add(batchTime)
+	until := time.Now().Add(w.limit)
 	for t := first; t != nil; t = w.next(len(turns), until) {
-		if !t.claimed.CompareAndSwap(false, true) {
+		if !t.claim() {
 			continue
 		}
 		turns = append(turns, t)
@@ -150,6 +98,7 @@ func (w *writer) next(size int, until time.Time) *turn {
 // everybody in the batch; what the function came to is kept in t.
 func (w *writer) give(t *turn) error {
 	if err := w.exec("SAVEPOINT turn"); err != nil {
+		close(t.begin) // it never will
 		return err
 	}
 	t.begin <- &tx{on: w.conn, engine: w.store, steady: true}

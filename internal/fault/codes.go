@@ -51,11 +51,26 @@ const (
 	CrossTenantForbidden Code = "CROSS_TENANT_FORBIDDEN"
 )
 
-// The codes of users and tenants.
+// The codes of users, roles, permissions and tenants.
 const (
-	UserNotFound          Code = "USER_NOT_FOUND"
-	UserAlreadyExists     Code = "USER_ALREADY_EXISTS"
-	TenantCapacityReached Code = "TENANT_CAPACITY_REACHED"
+	UserNotFound              Code = "USER_NOT_FOUND"
+	UserAlreadyExists         Code = "USER_ALREADY_EXISTS"
+	UserAlreadyAssigned       Code = "USER_ALREADY_ASSIGNED"
+	LastAdministratorConflict Code = "LAST_ADMINISTRATOR_CONFLICT"
+	SelfConflict              Code = "SELF_CONFLICT"
+	RoleNotFound              Code = "ROLE_NOT_FOUND"
+	RoleAlreadyExists         Code = "ROLE_ALREADY_EXISTS"
+	RoleInUse                 Code = "ROLE_IN_USE_CONFLICT"
+	RoleSystemForbidden       Code = "ROLE_SYSTEM_FORBIDDEN"
+	RoleEscalationBlocked     Code = "ROLE_ASSIGNMENT_ESCALATION_BLOCKED"
+	PermissionNotFound        Code = "PERMISSION_NOT_FOUND"
+	PermissionAlreadyExists   Code = "PERMISSION_ALREADY_EXISTS"
+	PermissionInUse           Code = "PERMISSION_IN_USE_CONFLICT"
+	PermissionSystemForbidden Code = "PERMISSION_SYSTEM_FORBIDDEN"
+	TenantNotFound            Code = "TENANT_NOT_FOUND"
+	TenantAlreadyExists       Code = "TENANT_ALREADY_EXISTS"
+	TenantInUse               Code = "TENANT_IN_USE_CONFLICT"
+	TenantCapacityReached     Code = "TENANT_CAPACITY_REACHED"
 )
 
 // The codes of plain resources.
@@ -100,6 +115,21 @@ var codes = []Meaning{
 
 	{Code: UserNotFound, Status: http.StatusNotFound, Title: "The user does not exist", Envelope: NotFound},
 	{Code: UserAlreadyExists, Status: http.StatusConflict, Title: "The user already exists", Envelope: Conflict},
+	{Code: UserAlreadyAssigned, Status: http.StatusConflict, Title: "The user is bound to the tenant already", Envelope: Conflict},
+	{Code: LastAdministratorConflict, Status: http.StatusConflict, Title: "No administrator would be left", Envelope: Conflict},
+	{Code: SelfConflict, Status: http.StatusConflict, Title: "Nobody can do this to themselves", Envelope: Conflict},
+	{Code: RoleNotFound, Status: http.StatusNotFound, Title: "The role does not exist", Envelope: NotFound},
+	{Code: RoleAlreadyExists, Status: http.StatusConflict, Title: "The role already exists", Envelope: Conflict},
+	{Code: RoleInUse, Status: http.StatusConflict, Title: "Users still hold the role", Envelope: Conflict},
+	{Code: RoleSystemForbidden, Status: http.StatusForbidden, Title: "System roles cannot be changed", Envelope: Forbidden},
+	{Code: RoleEscalationBlocked, Status: http.StatusForbidden, Title: "Nobody can grant what they do not hold", Envelope: Forbidden},
+	{Code: PermissionNotFound, Status: http.StatusNotFound, Title: "The permission does not exist", Envelope: NotFound},
+	{Code: PermissionAlreadyExists, Status: http.StatusConflict, Title: "The permission already exists", Envelope: Conflict},
+	{Code: PermissionInUse, Status: http.StatusConflict, Title: "Roles still hold the permission", Envelope: Conflict},
+	{Code: PermissionSystemForbidden, Status: http.StatusForbidden, Title: "System permissions cannot be deleted", Envelope: Forbidden},
+	{Code: TenantNotFound, Status: http.StatusNotFound, Title: "The tenant does not exist", Envelope: NotFound},
+	{Code: TenantAlreadyExists, Status: http.StatusConflict, Title: "The tenant already exists", Envelope: Conflict},
+	{Code: TenantInUse, Status: http.StatusConflict, Title: "The tenant still has users or children", Envelope: Conflict},
 	{Code: TenantCapacityReached, Status: http.StatusBadRequest, Title: "The tenant is full", Envelope: Validation},
 
 	{Code: AppNotFound, Status: http.StatusNotFound, Title: "The app does not exist", Envelope: NotFound},
