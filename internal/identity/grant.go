@@ -73,16 +73,21 @@ func chooseTenant(open []Membership, preferred uuid.UUID) choice {
 
 // pass is a session that was just opened or prolonged, in a tenant or in none.
 type pass struct {
-	user    User
-	session uuid.UUID
-	refresh string
-	tenant  *Membership
-	access  access
+	user        uuid.UUID
+	name, email string
+	generation  int64
+	session     uuid.UUID
+	refresh     string
+	tenant      *Membership
+	access      access
 }
 
 // openPass starts a session in the tenant (nil: a global one) for a user whose row tx has locked.
 func (s *Service) openPass(ctx context.Context, tx db.Tx, u User, tenant *Membership, app string) (pass, error) {
-	p := pass{user: u, tenant: tenant, access: access{roles: []string{}, permissions: []string{}}}
+	p := pass{
+		user: u.ID, name: displayName(u.FirstName, u.LastName, u.Email), email: u.Email, generation: u.Generation,
+		tenant: tenant, access: access{roles: []string{}, permissions: []string{}},
+	}
 	var err error
 	var tenantID uuid.UUID
 	if tenant != nil {
@@ -99,8 +104,7 @@ func (s *Service) openPass(ctx context.Context, tx db.Tx, u User, tenant *Member
 func (s *Service) grant(p pass) (Grant, error) {
 	issued := s.clock().UTC().Truncate(time.Second)
 	claims := Claims{
-		UserID: p.user.ID, SessionID: p.session, Generation: p.user.Generation,
-		Name: displayName(p.user.FirstName, p.user.LastName, p.user.Email), Email: p.user.Email,
+		UserID: p.user, SessionID: p.session, Generation: p.generation, Name: p.name, Email: p.email,
 		Roles: p.access.roles, Permissions: p.access.permissions, TokenType: tokenGlobal, IssuedAt: issued,
 	}
 	if p.tenant != nil {

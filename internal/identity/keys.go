@@ -20,6 +20,7 @@ import (
 	"github.com/go-jose/go-jose/v4"
 	"golang.org/x/sync/singleflight"
 
+	"steward/internal/audit"
 	"steward/internal/db"
 )
 
@@ -104,6 +105,9 @@ func (k *Keyring) replace(ctx context.Context, tx db.Tx, fresh []keyRow) error {
 		if _, err := insertKey(ctx, tx, row); err != nil {
 			return err
 		}
+	}
+	if err := audit.Write(ctx, tx, audit.Entry{Action: "keys.rotated", TargetType: "keys", TargetID: fresh[0].ID, At: k.now()}); err != nil {
+		return err
 	}
 	return tx.Notify(ctx, topicKeys, "")
 }

@@ -93,10 +93,11 @@ type entry struct {
 
 // signIn opens a session for an account in the tenant that its owner most likely wants.
 func (s *Service) signIn(ctx context.Context, user uuid.UUID, e entry) (Grant, error) {
+	var u User
 	var p pass
 	var c choice
-	err := s.db.Write(ctx, func(tx db.Tx) error {
-		u, err := lockUser(ctx, tx, user)
+	err := s.db.Write(ctx, func(tx db.Tx) (err error) {
+		u, err = lockUser(ctx, tx, user)
 		if errors.Is(err, sql.ErrNoRows) {
 			return wrongCredentials()
 		}
@@ -124,8 +125,8 @@ func (s *Service) signIn(ctx context.Context, user uuid.UUID, e entry) (Grant, e
 	}
 	g, err := s.grant(p)
 	g.SmartAutoSwitched, g.RequiresTenantSelection = c.autoSwitched, c.mustSelect
-	g.IsFirstLogin = p.user.LastLoginAt == nil
-	g.DaysUntilExpiration, g.MustChangePassword = s.passwordAge(p.user)
+	g.IsFirstLogin = u.LastLoginAt == nil
+	g.DaysUntilExpiration, g.MustChangePassword = s.passwordAge(u)
 	return g, err
 }
 
@@ -155,13 +156,13 @@ func (s *Service) requireOpen(ctx context.Context, q db.Queryer, u User, app str
 }
 
 func (s *Service) noteSignIn(ctx context.Context, tx db.Tx, p pass, action string) error {
-	if err := setLastLogin(ctx, tx, p.user.ID, s.now()); err != nil {
+	if err := setLastLogin(ctx, tx, p.user, s.now()); err != nil {
 		return err
 	}
 	if err := s.auditAs(ctx, tx, action, p); err != nil {
 		return err
 	}
-	return changedUser(ctx, tx, p.user.ID)
+	return changedUser(ctx, tx, p.user)
 }
 
 // passwordAge tells when the password must be changed under the policy, and whether that is now.

@@ -18,22 +18,21 @@ import (
 // session, TOKEN_EXPIRED for one that is too old, FORBIDDEN for a tenant that is not open to the user.
 // A spent token that comes back later than a lost answer could explain ends the whole session.
 func (s *Service) Refresh(ctx context.Context, token string, tenant uuid.UUID) (Grant, error) {
-	var p pass
 	hash := hashOpaque(token)
-	err := s.db.Write(ctx, func(tx db.Tx) error {
-		now := s.now()
-		session, err := spendRefreshToken(ctx, tx, hash, now)
-		if errors.Is(err, sql.ErrNoRows) {
-			return errTokenRefused
+	found, err := s.findSpendable(ctx, hash)
+	if err != nil {
+		return Grant{}, err
+	}
+	p, err := s.renewal(ctx, found, tenant)
+	if err != nil {
+		return Grant{}, err
+	}
+	err = s.db.Write(ctx, func(tx db.Tx) error { return s.rotate(ctx, tx, hash, found, &p) })
+	if errors.Is(err, errTokenRefused) { // another call was faster, or the session has just ended
+		_, err = s.findSpendable(ctx, hash)
+		if err == nil {
+			err = invalidRefresh()
 		}
-		if err != nil {
-			return fmt.Errorf("spend refresh token: %w", err)
-		}
-		p, err = s.renew(ctx, tx, session, tenant, now)
-		return err
-	})
-	if errors.Is(err, errTokenRefused) {
-		return Grant{}, s.refuseRefresh(ctx, hash)
 	}
 	if err != nil {
 		return Grant{}, err
@@ -43,86 +42,106 @@ func (s *Service) Refresh(ctx context.Context, token string, tenant uuid.UUID) (
 
 var errTokenRefused = errors.New("refresh token refused")
 
-// renew prolongs the session and reads everything that goes into its next access token.
-func (s *Service) renew(ctx context.Context, tx db.Tx, session, tenant uuid.UUID, now db.Time) (pass, error) {
-	live, err := touchSession(ctx, tx, session, now, db.At(now.Add(refreshTokenTTL)))
-	if errors.Is(err, sql.ErrNoRows) {
-		return pass{}, errTokenRefused
-	}
-	if err != nil {
-		return pass{}, fmt.Errorf("touch session %s: %w", session, err)
-	}
-	p := pass{session: session, access: access{roles: []string{}, permissions: []string{}}}
-	if p.user, err = findUser(ctx, tx, live.UserID); err != nil {
-		return p, fmt.Errorf("refresh session %s: %w", session, err)
-	}
-	p.user.Generation = live.Generation
-	if err := s.renewTenant(ctx, tx, &p, live, tenant); err != nil {
-		return p, err
-	}
-	p.refresh, err = s.issueRefresh(ctx, tx, session, now)
-	return p, err
+func invalidRefresh() *fault.Fault {
+	return fault.New(fault.TokenInvalid, "The refresh token is not valid; sign in again.")
 }
 
-// renewTenant stays in the session's tenant or moves the session to the one asked for.
-func (s *Service) renewTenant(ctx context.Context, tx db.Tx, p *pass, live liveSession, asked uuid.UUID) error {
-	tenant := asked
-	if tenant == uuid.Nil && live.TenantID != nil {
-		tenant = *live.TenantID
+// findSpendable looks a token up and refuses one that cannot be spent. It ends the session of one that
+// looks stolen.
+func (s *Service) findSpendable(ctx context.Context, hash string) (refreshToken, error) {
+	token, err := findRefreshToken(ctx, s.db, hash)
+	if errors.Is(err, sql.ErrNoRows) {
+		return token, invalidRefresh()
+	}
+	if err != nil {
+		return token, fmt.Errorf("look up refresh token: %w", err)
+	}
+	now := s.now()
+	switch {
+	case token.EndReason != "":
+		return token, invalidRefresh()
+	case token.SpentAt == nil && !token.ExpiresAt.After(now.Time):
+		return token, fault.New(fault.TokenExpired, "The refresh token has expired; sign in again.")
+	case token.SpentAt == nil:
+		return token, nil
+	case now.Sub(token.SpentAt.Time) <= refreshReuseTime:
+		return token, invalidRefresh()
+	}
+	if err := s.endStolen(ctx, token, now); err != nil {
+		return token, err
+	}
+	return token, invalidRefresh()
+}
+
+// renewal is what the next access token of the session will say, in its tenant or in the one asked
+// for. It comes from the same memory that every request is checked against.
+func (s *Service) renewal(ctx context.Context, token refreshToken, tenant uuid.UUID) (pass, error) {
+	if tenant == uuid.Nil && token.TenantID != nil {
+		tenant = *token.TenantID
+	}
+	state, err := s.principal(ctx, &Claims{UserID: token.UserID, SessionID: token.SessionID, TenantID: tenant})
+	if err != nil {
+		return pass{}, err
+	}
+	if state.refusal != nil {
+		return pass{}, invalidRefresh()
+	}
+	actor := state.actor
+	p := pass{
+		user: token.UserID, name: actor.Name, email: actor.Email, generation: token.Generation, session: token.SessionID,
+		access: access{roles: []string{}, permissions: []string{}},
 	}
 	if tenant == uuid.Nil {
-		return nil
+		return p, nil
 	}
-	open, err := requireOpenTenant(ctx, tx, p.user.ID, tenant)
-	if err != nil {
-		return err
+	if !actor.InTenant {
+		return p, closedTenant()
 	}
-	p.tenant = &open
-	if p.access, err = readAccess(ctx, tx, p.user.ID, tenant); err != nil {
-		return err
-	}
-	if live.TenantID == nil || *live.TenantID != tenant {
-		return setSessionTenant(ctx, tx, p.session, tenant)
-	}
-	return nil
+	p.tenant = &Membership{ID: tenant, Name: actor.TenantName}
+	p.access = access{roles: actor.Roles, permissions: actor.Permissions}
+	return p, nil
 }
+
+// rotate spends the token, prolongs the session and issues the next token, or fails with
+// errTokenRefused and does nothing of it: of two calls at once exactly one succeeds.
+func (s *Service) rotate(ctx context.Context, tx db.Tx, hash string, token refreshToken, p *pass) error {
+	now := s.now()
+	spent, err := spendRefreshToken(ctx, tx, hash, now)
+	if err != nil {
+		return fmt.Errorf("spend refresh token: %w", err)
+	}
+	if !spent {
+		return errTokenRefused
+	}
+	live, err := touchSession(ctx, tx, token.SessionID, now, db.At(now.Add(refreshTokenTTL)))
+	if err != nil {
+		return fmt.Errorf("touch session %s: %w", token.SessionID, err)
+	}
+	if !live {
+		return errTokenRefused
+	}
+	if p.tenant != nil && (token.TenantID == nil || *token.TenantID != p.tenant.ID) {
+		if err := setSessionTenant(ctx, tx, token.SessionID, p.tenant.ID); err != nil {
+			return err
+		}
+	}
+	p.refresh, err = s.issueRefresh(ctx, tx, token.SessionID, now)
+	return err
+}
+
+func closedTenant() *fault.Fault { return fault.New(fault.Forbidden, "You may not enter this tenant.") }
 
 // requireOpenTenant fails with FORBIDDEN where the user may not enter the tenant; whether it exists
 // is not told.
 func requireOpenTenant(ctx context.Context, q db.Queryer, user, tenant uuid.UUID) (Membership, error) {
 	m, err := findOpenTenant(ctx, q, user, tenant)
 	if errors.Is(err, sql.ErrNoRows) {
-		return m, fault.New(fault.Forbidden, "You may not enter this tenant.")
+		return m, closedTenant()
 	}
 	if err != nil {
 		return m, fmt.Errorf("look up tenant %s: %w", tenant, err)
 	}
 	return m, nil
-}
-
-// refuseRefresh finds out why a token was refused, and ends the session of one that looks stolen.
-func (s *Service) refuseRefresh(ctx context.Context, hash string) error {
-	invalid := fault.New(fault.TokenInvalid, "The refresh token is not valid; sign in again.")
-	token, err := findRefreshToken(ctx, s.db, hash)
-	if errors.Is(err, sql.ErrNoRows) {
-		return invalid
-	}
-	if err != nil {
-		return fmt.Errorf("look up refresh token: %w", err)
-	}
-	now := s.now()
-	switch {
-	case token.EndReason != "":
-		return invalid
-	case token.SpentAt == nil && !token.ExpiresAt.After(now.Time):
-		return fault.New(fault.TokenExpired, "The refresh token has expired; sign in again.")
-	case token.SpentAt == nil || now.Sub(token.SpentAt.Time) <= refreshReuseTime:
-		return invalid
-	}
-	if err := s.endStolen(ctx, token, now); err != nil {
-		return err
-	}
-	return invalid
 }
 
 func (s *Service) endStolen(ctx context.Context, token refreshToken, now db.Time) error {

@@ -107,11 +107,11 @@ func (s *Service) audit(ctx context.Context, tx db.Tx, action string, user uuid.
 
 // auditAs notes what the owner of the pass did, who is not the caller yet.
 func (s *Service) auditAs(ctx context.Context, tx db.Tx, action string, p pass) error {
-	actor := &scope.Actor{UserID: p.user.ID, Email: p.user.Email}
+	actor := &scope.Actor{UserID: p.user, Email: p.email}
 	if p.tenant != nil {
 		actor.TenantID = p.tenant.ID
 	}
-	return s.audit(scope.WithActor(ctx, actor), tx, action, p.user.ID, map[string]any{"session": p.session})
+	return s.audit(scope.WithActor(ctx, actor), tx, action, p.user, map[string]any{"session": p.session})
 }
 
 func optionalID(id uuid.UUID) *uuid.UUID {

@@ -70,43 +70,38 @@ func insertRefreshToken(ctx context.Context, tx db.Tx, hash string, session uuid
 	return nil
 }
 
-// spendRefreshToken marks a token used and returns its session; sql.ErrNoRows where it is unknown,
-// expired or spent. Of two calls at once exactly one succeeds.
-func spendRefreshToken(ctx context.Context, tx db.Tx, hash string, now db.Time) (uuid.UUID, error) {
-	return db.One[uuid.UUID](ctx, tx, `
-		UPDATE refresh_tokens SET spent_at = $2
-		WHERE hash = $1 AND spent_at IS NULL AND expires_at > $2 RETURNING session_id`, hash, now)
+// spendRefreshToken marks a token used; false where it is unknown, expired or spent. Of two calls at
+// once exactly one gets true.
+func spendRefreshToken(ctx context.Context, tx db.Tx, hash string, now db.Time) (bool, error) {
+	n, err := tx.Exec(ctx, `
+		UPDATE refresh_tokens SET spent_at = $2 WHERE hash = $1 AND spent_at IS NULL AND expires_at > $2`, hash, now)
+	return n == 1, err
 }
 
 type refreshToken struct {
-	SessionID uuid.UUID `db:"session_id"`
-	UserID    uuid.UUID `db:"user_id"`
-	ExpiresAt db.Time   `db:"expires_at"`
-	SpentAt   *db.Time  `db:"spent_at"`
-	EndReason string    `db:"end_reason"`
+	SessionID  uuid.UUID  `db:"session_id"`
+	UserID     uuid.UUID  `db:"user_id"`
+	TenantID   *uuid.UUID `db:"tenant_id"`
+	Generation int64      `db:"generation"`
+	ExpiresAt  db.Time    `db:"expires_at"`
+	SpentAt    *db.Time   `db:"spent_at"`
+	EndReason  string     `db:"end_reason"`
 }
 
 func findRefreshToken(ctx context.Context, q db.Queryer, hash string) (refreshToken, error) {
 	return db.One[refreshToken](ctx, q, `
-		SELECT r.session_id, s.user_id, r.expires_at, r.spent_at, s.end_reason
+		SELECT r.session_id, s.user_id, s.tenant_id, s.generation, r.expires_at, r.spent_at, s.end_reason
 		FROM refresh_tokens r JOIN sessions s ON s.id = r.session_id WHERE r.hash = $1`, hash)
 }
 
-type liveSession struct {
-	UserID     uuid.UUID  `db:"user_id"`
-	TenantID   *uuid.UUID `db:"tenant_id"`
-	Generation int64      `db:"generation"`
-}
-
-// touchSession prolongs a live session and returns it; sql.ErrNoRows where it has ended or its user
-// may not go on.
-func touchSession(ctx context.Context, tx db.Tx, id uuid.UUID, now, expires db.Time) (liveSession, error) {
-	return db.One[liveSession](ctx, tx, `
+// touchSession prolongs a live session; false where it has ended or its user may not go on.
+func touchSession(ctx context.Context, tx db.Tx, id uuid.UUID, now, expires db.Time) (bool, error) {
+	n, err := tx.Exec(ctx, `
 		UPDATE sessions SET last_used_at = $2, expires_at = $3
 		WHERE id = $1 AND ended_at IS NULL AND generation = (
 			SELECT u.generation FROM users u
-			WHERE u.id = sessions.user_id AND u.is_active AND u.deleted_at IS NULL)
-		RETURNING user_id, tenant_id, generation`, id, now, expires)
+			WHERE u.id = sessions.user_id AND u.is_active AND u.deleted_at IS NULL)`, id, now, expires)
+	return n == 1, err
 }
 
 func setSessionTenant(ctx context.Context, tx db.Tx, id, tenant uuid.UUID) error {
