@@ -20,7 +20,11 @@ import (
 type serveCommand struct{}
 
 func (serveCommand) Run(ctx context.Context, cfg *config.Config) error {
-	return withApp(ctx, cfg, func(a *app.App) error {
+	return start(ctx, cfg, func(a *app.App) error {
+		// The address first: a password that is shown only once must not be shown in vain.
+		if err := a.Listen(); err != nil {
+			return err
+		}
 		if err := a.Bootstrap(ctx); err != nil {
 			return err
 		}
@@ -28,19 +32,28 @@ func (serveCommand) Run(ctx context.Context, cfg *config.Config) error {
 	})
 }
 
-// withApp joins the program, runs fn and closes the store whatever happened.
-func withApp(ctx context.Context, cfg *config.Config, fn func(*app.App) error) error {
-	a, err := open(ctx, cfg)
+// start joins the program on a store that it makes where there is none, runs fn and closes the store
+// whatever happened.
+func start(ctx context.Context, cfg *config.Config, fn func(*app.App) error) error {
+	a, err := app.New(ctx, app.Options{Config: *cfg, Version: version, Log: newLog(cfg), Out: os.Stdout})
 	if err != nil {
 		return err
 	}
 	return errors.Join(fn(a), a.Close())
 }
 
+// withApp is start for commands that look after a store: a mistyped folder must not become one.
+func withApp(ctx context.Context, cfg *config.Config, fn func(*app.App) error) error {
+	if !app.StoreExists(cfg) {
+		return config.Refuse("data-dir", "there is no store in %s; steward serve makes one", cfg.DataDir)
+	}
+	return start(ctx, cfg, fn)
+}
+
 type migrateCommand struct{}
 
 func (migrateCommand) Run(ctx context.Context, cfg *config.Config) error {
-	return withApp(ctx, cfg, func(*app.App) error {
+	return start(ctx, cfg, func(*app.App) error {
 		fmt.Println("The store is up to date.")
 		return nil
 	})

@@ -3,6 +3,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -12,7 +13,6 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"steward/internal/app"
 	"steward/internal/config"
 )
 
@@ -21,7 +21,7 @@ var version = "0.1.0-dev"
 
 type commandLine struct {
 	config.Config
-	File kong.ConfigFlag `name:"config" help:"YAML file with settings." placeholder:"FILE" env:"STEWARD_CONFIG"`
+	File config.File `name:"config" help:"YAML file with settings." placeholder:"FILE" env:"STEWARD_CONFIG"`
 
 	Serve   serveCommand   `cmd:"" help:"Serve the API and the pages."`
 	Migrate migrateCommand `cmd:"" help:"Bring the store to the version of this program and exit."`
@@ -49,23 +49,27 @@ func main() {
 		err = cli.Check()
 	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "steward:", oneLine(err))
-		os.Exit(exitUsage)
+		fail(err, exitUsage)
+	}
+	for _, name := range config.Unknown(parser.Model, os.Environ()) {
+		newLog(&cli.Config).Warn("the variable is no setting of this version", "name", name)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	command.BindTo(ctx, (*context.Context)(nil))
 	if err := command.Run(&cli.Config); err != nil {
-		fmt.Fprintln(os.Stderr, "steward:", oneLine(err))
-		os.Exit(1)
+		var refusal *config.Refusal
+		if errors.As(err, &refusal) {
+			fail(err, exitUsage)
+		}
+		fail(err, 1)
 	}
 }
 
-func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
-
-// open joins the program for one command.
-func open(ctx context.Context, cfg *config.Config) (*app.App, error) {
-	return app.New(ctx, app.Options{Config: *cfg, Version: version, Log: newLog(cfg), Out: os.Stdout})
+// fail ends the program with one line about why.
+func fail(err error, code int) {
+	fmt.Fprintln(os.Stderr, "steward:", strings.ReplaceAll(err.Error(), "\n", "; "))
+	os.Exit(code)
 }
 
 func newLog(cfg *config.Config) *slog.Logger {

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -98,7 +99,13 @@ var listening = regexp.MustCompile(`listen=(\S+)`)
 
 func serve(t *testing.T, store db.Options, arguments ...string) *server {
 	t.Helper()
-	s := &server{Cmd: command(t, store, append([]string{"serve"}, arguments...)...), output: &output{more: make(chan struct{}, 1)}}
+	return begin(t, command(t, store, append([]string{"serve"}, arguments...)...))
+}
+
+// begin starts the program and waits until it serves.
+func begin(t *testing.T, c *exec.Cmd) *server {
+	t.Helper()
+	s := &server{Cmd: c, output: &output{more: make(chan struct{}, 1)}}
 	s.Stdout, s.Stderr = s.output, s.output
 	if err := s.Start(); err != nil {
 		t.Fatal(err)
@@ -142,6 +149,21 @@ func (s *server) post(t *testing.T, path, token string, body any) (int, map[stri
 	answer := map[string]any{}
 	_ = json.Unmarshal(raw, &answer)
 	return response.StatusCode, answer
+}
+
+func (s *server) me(t *testing.T, token string) int {
+	t.Helper()
+	request, err := http.NewRequest(http.MethodGet, s.url+"/api/auth/me", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Authorization", "Bearer "+token)
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response.Body.Close()
+	return response.StatusCode
 }
 
 func (s *server) login(t *testing.T, email, password string) int {
@@ -210,16 +232,7 @@ func TestCommandsReachARunningServerWithinASecond(t *testing.T) {
 		s := serve(t, store, "--dev")
 		_, answer := s.post(t, "/api/auth/login", "", map[string]any{"email": "admin@steward.local", "password": "Steward-dev-1"})
 		token := answer["data"].(map[string]any)["token"].(string)
-		me := func() int {
-			request, _ := http.NewRequest(http.MethodGet, s.url+"/api/auth/me", nil)
-			request.Header.Set("Authorization", "Bearer "+token)
-			response, err := http.DefaultClient.Do(request)
-			if err != nil {
-				t.Fatal(err)
-			}
-			response.Body.Close()
-			return response.StatusCode
-		}
+		me := func() int { return s.me(t, token) }
 		if me() != http.StatusOK {
 			t.Fatal("the token does not work")
 		}
@@ -240,6 +253,9 @@ func TestCommandsReachARunningServerWithinASecond(t *testing.T) {
 
 func TestAccountsFromTheCommandLine(t *testing.T) {
 	dbtest.EachEmpty(t, func(t *testing.T, store db.Options) {
+		if printed, code := run(t, store, "migrate"); code != 0 {
+			t.Fatal(printed)
+		}
 		printed, code := run(t, store, "user", "create", "ada@example.com", "--name", "Ada Lovelace", "--role", "Tenant Administrator")
 		if code != 0 || !strings.Contains(printed, "password:") {
 			t.Fatalf("an empty store tells how to sign in: %d %s", code, printed)
@@ -291,14 +307,36 @@ func TestBadSettingsEndWithOneLineAndCode2(t *testing.T) {
 		{"serve", "--no-such-flag"},
 		{"serve", "--config", "no-such-file.yaml"},
 		{"serve", "--limit-login", "many"},
+		{"serve", "--registration-role", "Nobody"},
+		{"serve", "--listen", "203.0.113.1:80"},
+		{"mailbox", "list"},
+		{"user", "unlock", "ada@example.com"},
 	} {
 		t.Run(strings.Join(arguments, " "), func(t *testing.T) {
 			printed, code := run(t, db.Options{DataDir: t.TempDir()}, arguments...)
-			if code != 2 || strings.Count(printed, "\n") != 1 || !strings.HasPrefix(printed, "steward: ") {
+			if code != 2 || strings.Count(printed, "\n") != 1 || !strings.HasPrefix(printed, "steward: ") || strings.Contains(printed, "password:") {
 				t.Errorf("code %d: %q", code, printed)
 			}
 		})
 	}
+}
+
+func TestNodesThatGuessTheirAddressAgreeOnTheIssuer(t *testing.T) {
+	dbtest.EachEmpty(t, func(t *testing.T, store db.Options) {
+		var token string
+		for range 2 {
+			c := command(t, store, "serve", "--dev")
+			c.Env = slices.DeleteFunc(c.Env, func(entry string) bool { return strings.HasPrefix(entry, "STEWARD_PUBLIC_URL") })
+			s := begin(t, c)
+			if token == "" {
+				_, answer := s.post(t, "/api/auth/login", "", map[string]any{"email": "admin@steward.local", "password": "Steward-dev-1"})
+				token = answer["data"].(map[string]any)["token"].(string)
+			}
+			if status := s.me(t, token); status != http.StatusOK {
+				t.Errorf("the token is refused: %d", status)
+			}
+		}
+	})
 }
 
 func TestBackup(t *testing.T) {

@@ -23,7 +23,7 @@ type issuer struct {
 
 func (a *API) discovery(context.Context, *struct{}) (*web.Reply[issuer], error) {
 	return web.OK(issuer{
-		Issuer: a.PublicURL, JWKSURI: a.PublicURL + "/.well-known/jwks.json",
+		Issuer: a.Issuer, JWKSURI: a.Issuer + "/.well-known/jwks.json",
 		ResponseTypes: []string{"token"}, SubjectTypes: []string{"public"}, SigningAlgorithms: []string{"ES256"},
 		Claims: []string{"iss", "aud", "sub", "jti", "sid", "iat", "exp", "name", "email", "roles", "permissions", "token_type", "tenant_id", "tenant_name", "gen"},
 	}), nil

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"time"
 
@@ -45,10 +46,18 @@ type App struct {
 	log     *slog.Logger
 	out     io.Writer
 	db      *db.DB
+	issuer  string
 	signer  *identity.Signer
 	server  *web.Server
 	tracing *tracing
+
+	listeners map[net.Listener]*http.Server
+	address   string
 }
+
+// StoreExists reports whether the embedded store was made already; with PostgreSQL the server answers
+// for that.
+func StoreExists(c *config.Config) bool { return c.DatabaseURL != "" || db.Exists(c.DataDir) }
 
 // New opens and migrates the store and joins the rooms. It serves nothing yet.
 func New(ctx context.Context, o Options) (*App, error) {
@@ -93,13 +102,16 @@ func (a *App) join(ctx context.Context, o Options) error {
 		Timeout: o.Config.Timeout, Limits: limits(o.Config), LimitsOff: o.Config.RateLimits == "off",
 		Ready: a.ready, MetricsElsewhere: o.Config.MetricsListen != "",
 	})
-	routes(a.Identity, a.db, o.Now, o.Config.PublicURL).Mount(a.server)
+	routes(a.Identity, a.db, o.Now, a.issuer).Mount(a.server)
 	return a.db.Start(context.WithoutCancel(ctx))
 }
 
 func (a *App) joinIdentity(ctx context.Context, o Options) (*identity.Hasher, error) {
 	vault, err := identity.NewVault(o.Config.MasterKey)
 	if err != nil {
+		return nil, err
+	}
+	if a.issuer, err = identity.AgreeOnIssuer(ctx, a.db, o.Config.PublicURL, o.Config.PublicURLIsGuessed()); err != nil {
 		return nil, err
 	}
 	if a.Keyring, err = identity.OpenKeyring(ctx, identity.KeyringOptions{DB: a.db, Vault: vault, Log: o.Log, Now: o.Now}); err != nil {
@@ -110,7 +122,7 @@ func (a *App) joinIdentity(ctx context.Context, o Options) (*identity.Hasher, er
 		return nil, err
 	}
 	hasher := identity.NewHasher(o.Hash)
-	a.signer = identity.NewSigner(identity.SignerOptions{Keyring: a.Keyring, Issuer: o.Config.PublicURL, Now: o.Now})
+	a.signer = identity.NewSigner(identity.SignerOptions{Keyring: a.Keyring, Issuer: a.issuer, Now: o.Now})
 	a.Mail = notify.New(a.db, o.Config.MailFrom, o.Now)
 	a.Identity = identity.New(identity.Options{
 		DB: a.db, Mail: a.Mail, Hasher: hasher, Keyring: a.Keyring, Signer: a.signer, Social: social,
@@ -131,8 +143,8 @@ func newSocial(c config.Config) (*identity.Social, error) {
 	return identity.NewSocial(social)
 }
 
-func routes(service *identity.Service, d *db.DB, now func() time.Time, publicURL string) *api.API {
-	return &api.API{Identity: service, Apps: resource.New(d, now, identity.Apps), PublicURL: publicURL}
+func routes(service *identity.Service, d *db.DB, now func() time.Time, issuer string) *api.API {
+	return &api.API{Identity: service, Apps: resource.New(d, now, identity.Apps), Issuer: issuer}
 }
 
 func limits(c config.Config) map[string]web.Limit {

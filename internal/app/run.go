@@ -10,30 +10,38 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"steward/internal/config"
 	"steward/internal/web"
 )
 
-// Run serves until ctx ends, then lets running requests finish within the grace time.
-func (a *App) Run(ctx context.Context) error {
+// Listen takes the addresses that Run will serve on.
+func (a *App) Listen() error {
 	main, err := net.Listen("tcp", a.cfg.Listen)
 	if err != nil {
-		return fmt.Errorf("setting listen: %w", err)
+		return config.Refuse("listen", "%v", err)
 	}
-	servers := map[net.Listener]*http.Server{main: web.NewHTTPServer(a.server.Handler())}
-	if a.cfg.MetricsListen != "" {
-		metrics, err := net.Listen("tcp", a.cfg.MetricsListen)
-		if err != nil {
-			main.Close()
-			return fmt.Errorf("setting metrics-listen: %w", err)
-		}
-		servers[metrics] = web.NewHTTPServer(a.server.MetricsHandler())
+	a.listeners = map[net.Listener]*http.Server{main: web.NewHTTPServer(a.server.Handler())}
+	a.address = main.Addr().String()
+	if a.cfg.MetricsListen == "" {
+		return nil
 	}
+	metrics, err := net.Listen("tcp", a.cfg.MetricsListen)
+	if err != nil {
+		return errors.Join(config.Refuse("metrics-listen", "%v", err), main.Close())
+	}
+	a.listeners[metrics] = web.NewHTTPServer(a.server.MetricsHandler())
+	return nil
+}
+
+// Run serves on the addresses that Listen took until ctx ends, then lets running requests finish
+// within the grace time.
+func (a *App) Run(ctx context.Context) error {
 	fmt.Fprintf(a.out, "  Steward is ready at %s (API reference: %s/docs)\n\n", a.cfg.PublicURL, a.cfg.PublicURL)
-	a.log.Info("serving", "listen", main.Addr().String(), "store", a.db.Dialect().Name())
+	a.log.Info("serving", "listen", a.address, "store", a.db.Dialect().Name())
 
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { a.purgeForever(ctx); return nil })
-	for listener, server := range servers {
+	for listener, server := range a.listeners {
 		group.Go(func() error { return serve(listener, server) })
 		group.Go(func() error {
 			<-ctx.Done()

@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -21,7 +22,7 @@ func (c *Config) Check() error {
 		}
 	}
 	if c.PublicURL == "" {
-		c.PublicURL = "http://" + c.Listen
+		c.PublicURL, c.guessed = "http://"+c.Listen, true
 	}
 	c.PublicURL = strings.TrimSuffix(c.PublicURL, "/")
 	if c.ErrorsBase == "" {
@@ -36,15 +37,22 @@ func (c *Config) Check() error {
 	return nil
 }
 
-func refuse(setting, format string, args ...any) error {
-	return fmt.Errorf("setting %s: "+format, append([]any{setting}, args...)...)
+// Refusal is a setting that cannot work.
+type Refusal struct{ Setting, Reason string }
+
+// Error names the setting and what it should be, in one line.
+func (r *Refusal) Error() string { return "setting " + r.Setting + ": " + r.Reason }
+
+// Refuse says why a setting cannot work, for those that only a look at the world can tell.
+func Refuse(setting, format string, args ...any) error {
+	return &Refusal{Setting: setting, Reason: fmt.Sprintf(format, args...)}
 }
 
 // applyDev makes a server for trying out; nobody outside the machine may reach its known password.
 func (c *Config) applyDev() error {
 	host, _, err := net.SplitHostPort(c.Listen)
 	if ip := net.ParseIP(host); err != nil || host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return refuse("dev", "works only on a loopback address, and listen is %q; use 127.0.0.1:8080 or leave --dev out", c.Listen)
+		return Refuse("dev", "works only on a loopback address, and listen is %q; use 127.0.0.1:8080 or leave --dev out", c.Listen)
 	}
 	c.AdminEmail, c.AdminPassword = DevAdminEmail, DevAdminPassword
 	c.RateLimits = "off"
@@ -53,17 +61,35 @@ func (c *Config) applyDev() error {
 
 func (c *Config) checkAddresses() error {
 	for setting, address := range map[string]string{"listen": c.Listen, "metrics-listen": c.MetricsListen} {
-		if _, _, err := net.SplitHostPort(address); err != nil && (setting == "listen" || address != "") {
-			return refuse(setting, "%q is not host:port, such as 127.0.0.1:8080", address)
+		if (setting == "listen" || address != "") && !isHostPort(address) {
+			return Refuse(setting, "%q is not host:port, such as 127.0.0.1:8080", address)
 		}
 	}
-	for setting, address := range map[string]string{"public-url": c.PublicURL, "otlp-endpoint": c.OTLPEndpoint} {
-		u, err := url.Parse(address)
-		if address != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "") {
-			return refuse(setting, "%q is not an address such as https://steward.example.com", address)
+	for setting, address := range map[string]string{"public-url": c.PublicURL, "errors-base": c.ErrorsBase, "otlp-endpoint": c.OTLPEndpoint} {
+		if address != "" && !isAddress(address) {
+			return Refuse(setting, "%q is not an address such as https://steward.example.com", address)
+		}
+	}
+	for _, origin := range c.CORSOrigins {
+		if u, err := url.Parse(origin); origin != "*" && (err != nil || !isAddress(origin) || u.Path != "") {
+			return Refuse("cors-origins", "%q is neither * nor an origin such as https://app.example.com", origin)
 		}
 	}
 	return nil
+}
+
+func isHostPort(text string) bool {
+	_, port, err := net.SplitHostPort(text)
+	if err != nil {
+		return false
+	}
+	n, err := strconv.Atoi(port)
+	return err == nil && n >= 0 && n <= 65535
+}
+
+func isAddress(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.RawQuery == "" && u.Fragment == ""
 }
 
 func (c *Config) checkChoices() error {
@@ -77,7 +103,7 @@ func (c *Config) checkChoices() error {
 		{"log-format", c.LogFormat, []string{"text", "json"}},
 	} {
 		if !slices.Contains(choice.allowed, choice.value) {
-			return refuse(choice.setting, "%q is not one of %s", choice.value, strings.Join(choice.allowed, ", "))
+			return Refuse(choice.setting, "%q is not one of %s", choice.value, strings.Join(choice.allowed, ", "))
 		}
 	}
 	return nil
@@ -98,7 +124,7 @@ func (c *Config) checkNumbers() error {
 		{"stop-grace (in seconds)", int64(c.StopGrace.Seconds()), 0, 3600},
 	} {
 		if number.n < number.from || number.n > number.to {
-			return refuse(number.setting, "%d is not between %d and %d", number.n, number.from, number.to)
+			return Refuse(number.setting, "%d is not between %d and %d", number.n, number.from, number.to)
 		}
 	}
 	return nil
@@ -109,15 +135,15 @@ func (c *Config) checkStore() error {
 		u, err := url.Parse(c.DatabaseURL)
 		// The address may hold a password, so the message does not repeat it.
 		if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" {
-			return refuse("database-url", "must be empty (SQLite) or postgres://user:password@host:port/database")
+			return Refuse("database-url", "must be empty (SQLite) or postgres://user:password@host:port/database")
 		}
 	}
 	if c.DataDir == "" {
-		return refuse("data-dir", "must name a folder")
+		return Refuse("data-dir", "must name a folder")
 	}
 	if c.MasterKey != "" {
 		if _, err := DecodeKey(c.MasterKey); err != nil {
-			return refuse("master-key", "%v", err)
+			return Refuse("master-key", "%v", err)
 		}
 	}
 	return nil
@@ -143,7 +169,7 @@ func (c *Config) ProxyNetworks() ([]netip.Prefix, error) {
 		}
 		network, err := netip.ParsePrefix(text)
 		if err != nil {
-			return nil, refuse("trusted-proxies", "%q is neither an address nor a network such as 10.0.0.0/8", text)
+			return nil, Refuse("trusted-proxies", "%q is neither an address nor a network such as 10.0.0.0/8", text)
 		}
 		networks = append(networks, network)
 	}
@@ -157,13 +183,13 @@ func (c *Config) checkProxies() error {
 
 func (c *Config) checkPeople() error {
 	if _, err := mail.ParseAddress(c.MailFrom); err != nil {
-		return refuse("mail-from", "%q is not a sender such as Steward <no-reply@example.com>", c.MailFrom)
+		return Refuse("mail-from", "%q is not a sender such as Steward <no-reply@example.com>", c.MailFrom)
 	}
 	if address, err := mail.ParseAddress(c.AdminEmail); err != nil || address.Address != c.AdminEmail {
-		return refuse("admin-email", "%q is not an e-mail address", c.AdminEmail)
+		return Refuse("admin-email", "%q is not an e-mail address", c.AdminEmail)
 	}
 	if n := len([]rune(c.AdminPassword)); n != 0 && (n < 8 || n > 128) {
-		return refuse("admin-password", "must have 8 to 128 characters, it has %d", n)
+		return Refuse("admin-password", "must have 8 to 128 characters, it has %d", n)
 	}
 	_, err := c.SocialProviders()
 	return err

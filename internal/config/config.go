@@ -62,7 +62,13 @@ type Config struct {
 	OTLPEndpoint string `help:"OTLP/HTTP address that traces are sent to, e.g. http://localhost:4318; empty: none." name:"otlp-endpoint" group:"Observation"`
 
 	Dev bool `help:"For trying out and for test suites: fixed administrator (${dev_email} / ${dev_password}), no rate limits; loopback only." group:"Server"`
+
+	guessed bool
 }
+
+// PublicURLIsGuessed reports whether the public URL was made of the listen address for want of a
+// setting: other nodes may have guessed another.
+func (c *Config) PublicURLIsGuessed() bool { return c.guessed }
 
 // The administrator of serve --dev.
 const (

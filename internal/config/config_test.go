@@ -60,6 +60,9 @@ func TestAFlagWinsOverTheEnvironmentAndThatOverTheFile(t *testing.T) {
 func TestBadSettingsAreNamedInOneLine(t *testing.T) {
 	for _, c := range []struct{ argument, names string }{
 		{"--listen=nowhere", "listen"},
+		{"--listen=127.0.0.1:99999", "listen"},
+		{"--errors-base=nope", "errors-base"},
+		{"--cors-origins=foo", "cors-origins"},
 		{"--public-url=steward.example.com", "public-url"},
 		{"--public-url=https://steward.example.com/?a=b", "public-url"},
 		{"--database-url=mysql://user:secret@host/db", "database-url"},

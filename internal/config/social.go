@@ -27,7 +27,7 @@ func (c *Config) SocialProviders() ([]SocialProvider, error) {
 			continue
 		}
 		if needsSecret := p.Kind == "github" || p.Kind == "facebook"; needsSecret && p.ClientSecret == "" {
-			return nil, refuse(p.Kind+"-client-secret", "is needed beside %s-client-id", p.Kind)
+			return nil, Refuse(p.Kind+"-client-secret", "is needed beside %s-client-id", p.Kind)
 		}
 		configured = append(configured, p)
 	}
@@ -46,7 +46,7 @@ func parseIssuer(text string) (SocialProvider, error) {
 	name, address, found := strings.Cut(text, "=")
 	issuer, err := url.Parse(address)
 	if !found || name == "" || err != nil || issuer.Host == "" || issuer.User == nil || issuer.User.Username() == "" {
-		return SocialProvider{}, refuse("oidc", "each issuer is written NAME=https://CLIENT_ID:CLIENT_SECRET@ISSUER")
+		return SocialProvider{}, Refuse("oidc", "each issuer is written NAME=https://CLIENT_ID:CLIENT_SECRET@ISSUER")
 	}
 	secret, _ := issuer.User.Password()
 	p := SocialProvider{Name: name, Kind: "oidc", ClientID: issuer.User.Username(), ClientSecret: secret}

@@ -60,7 +60,7 @@ func kindOf(err error) kind {
 		return unavailable
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return other // the caller's own limit
-	case errors.As(err, &network), errors.Is(err, io.ErrUnexpectedEOF),
+	case errors.As(err, &network), errors.Is(err, io.ErrUnexpectedEOF), pgconn.SafeToRetry(err),
 		errors.Is(err, driver.ErrBadConn), errors.Is(err, sql.ErrConnDone), errors.Is(err, ErrClosed):
 		return unavailable
 	default:

@@ -18,6 +18,8 @@ import (
 const (
 	defaultConns = 24
 	maxAttempts  = 10
+	// maxConnections is how many dead connections of the pool one write tries before it gives up.
+	maxConnections = 3
 	// commitTime is how long a commit may take before its connection is given up for lost.
 	commitTime = 30 * time.Second
 	// migrationLock is the advisory lock of whoever migrates; the number says "steward" in hex.
@@ -78,15 +80,17 @@ func readOnly(config *pgx.ConnConfig) *pgx.ConnConfig {
 	return config
 }
 
-// write runs fn again, a little later, when another transaction stood in the way.
+// write runs fn again, a little later, when another transaction stood in the way, or when the
+// connection was found dead before anything could be committed.
 func (p *postgresStore) write(ctx context.Context, fn func(Tx) error) (*tx, error) {
 	for attempt := 1; ; attempt++ {
-		t, err := p.attempt(ctx, fn)
+		t, undone, err := p.attempt(ctx, fn)
 		if err == nil {
 			p.writes.Add(1)
 			return t, nil
 		}
-		if !IsSerialisation(err) || attempt == maxAttempts {
+		again := IsSerialisation(err) && attempt < maxAttempts || undone && IsUnavailable(err) && attempt < maxConnections
+		if !again {
 			return nil, err
 		}
 		p.retries.Add(1)
@@ -97,18 +101,19 @@ func (p *postgresStore) write(ctx context.Context, fn func(Tx) error) (*tx, erro
 }
 
 // attempt is one transaction. Cancelling ctx ends its statements, and keeps it from being committed,
-// but does not tear down the connection during the commit: then nobody would know the outcome.
-func (p *postgresStore) attempt(ctx context.Context, fn func(Tx) error) (*tx, error) {
+// but does not tear down the connection during the commit: then nobody would know the outcome. undone
+// tells that an error came before the commit was asked for.
+func (p *postgresStore) attempt(ctx context.Context, fn func(Tx) error) (done *tx, undone bool, err error) {
 	conn, err := p.pool.Conn(ctx)
 	if err != nil {
-		return nil, err
+		return nil, true, err
 	}
 	defer conn.Close()
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	raw, err := conn.BeginTx(life, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
 	if err != nil {
-		return nil, err
+		return nil, true, err
 	}
 	t := &tx{on: raw, engine: p}
 	// Also when fn panics or ends its goroutine; after the commit it does nothing.
@@ -117,14 +122,14 @@ func (p *postgresStore) attempt(ctx context.Context, fn func(Tx) error) (*tx, er
 		raw.Rollback()
 	}()
 	if err := call(fn, t); err != nil {
-		return nil, err
+		return nil, true, err
 	}
 	if err := ctx.Err(); err != nil {
-		return nil, err
+		return nil, true, err
 	}
 	late := time.AfterFunc(commitTime, end)
 	defer late.Stop()
-	return t, raw.Commit()
+	return t, false, raw.Commit()
 }
 
 // backoff grows with the attempts and differs between those that met: 2, 4, 8 ... 64 ms, halved or not.

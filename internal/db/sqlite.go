@@ -210,3 +210,9 @@ func (s *sqliteStore) close() error {
 	s.poller.stop()
 	return errors.Join(s.read.Close(), s.writer.stop())
 }
+
+// Exists reports whether a folder holds a SQLite store.
+func Exists(dataDir string) bool {
+	_, err := os.Stat(filepath.Join(dataDir, sqliteFile))
+	return err == nil
+}

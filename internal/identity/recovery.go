@@ -73,6 +73,19 @@ func badLink() *fault.Fault {
 	return fault.Invalid("token", "is not valid any more; ask for a new link")
 }
 
+// requireLink finds the account that a link was sent to; a link that is no good is a validation error
+// on field token, whatever is wrong with it.
+func (s *Service) requireLink(ctx context.Context, q db.Queryer, email, hash string, purposes ...string) (User, error) {
+	u, err := findUserByLink(ctx, q, email, hash, s.now(), purposes...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return u, badLink()
+	}
+	if err != nil {
+		return u, fmt.Errorf("look up link: %w", err)
+	}
+	return u, nil
+}
+
 // PasswordReset is what the page behind a reset or invitation link sends.
 type PasswordReset struct {
 	Email       string
@@ -88,20 +101,10 @@ func (s *Service) ResetPassword(ctx context.Context, in PasswordReset) error {
 	if err != nil {
 		return err
 	}
-	u, err := findUserByEmail(ctx, s.db, in.Email)
-	if errors.Is(err, sql.ErrNoRows) {
-		return badLink()
-	}
-	if err != nil {
-		return fmt.Errorf("find account: %w", err)
-	}
 	hash := hashOpaque(in.Token)
-	good, err := hasMailToken(ctx, s.db, u.ID, hash, s.now(), purposeReset, purposeInvite)
-	if err != nil {
-		return fmt.Errorf("look up link: %w", err)
-	}
-	if !good { // spares the password hash; the delete below decides
-		return badLink()
+	u, err := s.requireLink(ctx, s.db, in.Email, hash, purposeReset, purposeInvite)
+	if err != nil { // spares the password hash; the delete below decides
+		return err
 	}
 	change, err := s.preparePassword(ctx, u, "newPassword", password)
 	if err != nil {
@@ -175,14 +178,12 @@ func (s *Service) ChangePassword(ctx context.Context, current, next string, encr
 // ConfirmEmail marks the address of an account as its owner's by a link's token.
 func (s *Service) ConfirmEmail(ctx context.Context, email, token string) error {
 	return s.db.Write(ctx, func(tx db.Tx) error {
-		u, err := findUserByEmail(ctx, tx, email)
-		if errors.Is(err, sql.ErrNoRows) {
-			return badLink()
-		}
+		hash := hashOpaque(token)
+		u, err := s.requireLink(ctx, tx, email, hash, purposeConfirm)
 		if err != nil {
-			return fmt.Errorf("find account: %w", err)
+			return err
 		}
-		spent, err := spendMailToken(ctx, tx, u.ID, hashOpaque(token), s.now(), purposeConfirm)
+		spent, err := spendMailToken(ctx, tx, u.ID, hash, s.now(), purposeConfirm)
 		if err != nil {
 			return err
 		}

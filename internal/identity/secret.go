@@ -5,9 +5,10 @@ import (
 	"crypto/cipher"
 	"encoding/base64"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"strings"
+
+	"steward/internal/config"
 )
 
 // Marks that tell how a stored secret is kept. A later way of wrapping gets a mark of its own.
@@ -29,7 +30,7 @@ func NewVault(masterKey string) (*Vault, error) {
 	}
 	key, ok := decodeMasterKey(masterKey)
 	if !ok {
-		return nil, errors.New("STEWARD_MASTER_KEY must be 32 bytes in base64 or hex, such as `openssl rand -base64 32` prints")
+		return nil, config.Refuse("master-key", "STEWARD_MASTER_KEY must be 32 bytes in base64 or hex, such as `openssl rand -base64 32` prints")
 	}
 	block, err := aes.NewCipher(key)
 	if err != nil {
@@ -74,7 +75,7 @@ func (v *Vault) Open(name, stored string) ([]byte, error) {
 		return nil, fmt.Errorf("open secret %s: the stored value has an unknown form", name)
 	}
 	if v.aead == nil {
-		return nil, fmt.Errorf("open secret %s: it is wrapped, and STEWARD_MASTER_KEY is not set", name)
+		return nil, config.Refuse("master-key", "the store holds secrets wrapped by a master key, and none is given (STEWARD_MASTER_KEY)")
 	}
 	sealed, err := decodeSecret(name, text)
 	if err != nil {
@@ -82,7 +83,7 @@ func (v *Vault) Open(name, stored string) ([]byte, error) {
 	}
 	secret, err := v.aead.Open(nil, nil, sealed, []byte(name))
 	if err != nil {
-		return nil, fmt.Errorf("open secret %s: STEWARD_MASTER_KEY is not the key that wrapped it, or the value was altered", name)
+		return nil, config.Refuse("master-key", "is not the key that wrapped secret %s (STEWARD_MASTER_KEY), or the stored value was altered", name)
 	}
 	return secret, nil
 }
