@@ -35,6 +35,7 @@ func bind(t *testing.T, s *apptest.Server, user, tenant string, isDefault bool) 
 	t.Helper()
 	s.Write(t, `INSERT INTO bindings (user_id, tenant_id, is_default, created_at) VALUES ($1, $2, $3, $4)`, user, tenant, isDefault, db.At(s.Clock.Now()))
 	s.Write(t, `INSERT INTO binding_roles (user_id, tenant_id, role_id) SELECT $1, $2, id FROM roles WHERE name = 'Member' AND tenant_id IS NULL`, user, tenant)
+	s.Write(t, `UPDATE tenants SET user_count = user_count + 1 WHERE id = $1`, tenant)
 }
 
 // one reads a single value behind the API.

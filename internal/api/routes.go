@@ -14,8 +14,8 @@ import (
 type API struct {
 	Identity *identity.Service
 	Apps     *resource.Resource[identity.App, identity.CreateApp, identity.UpdateApp, identity.AppQuery]
-	// PublicURL is the issuer of tokens and the address of the key set.
-	PublicURL string
+	// Issuer is that of the tokens, and the address of the key set.
+	Issuer string
 }
 
 // Mount puts every route on the server. A line says: method, path, who may call, what it is for, what
@@ -37,6 +37,94 @@ func (a *API) Mount(s *web.Server) {
 	web.Handle(s, auth.Post("/api/auth/resend-confirmation", web.Public, "Ask for another confirmation mail").Limited("reset").Doc(resendDoc).Example(emailExample, nil), a.resendConfirmation)
 	web.Handle(s, auth.Get("/api/auth/sessions", web.TenantToken, "Own sessions").Doc(sessionsDoc).Example(nil, sessionsExample), a.sessions)
 	web.Handle(s, auth.Delete("/api/auth/sessions/{id}", web.TenantToken, "End one of the own sessions").Errors(fault.NotFound).Doc(endSessionDoc), a.endSession)
+
+	users := web.Group{Convention: web.Problem, Limit: "identity", Tag: "Users"}
+	web.Handle(s, users.Get("/api/v1/users", web.Permission("read:users"), "List users").Doc(listUsersDoc).Example(nil, usersExample), a.listUsers)
+	web.Handle(s, users.Get("/api/v1/users/{id}", web.Permission("read:users"), "Get one user").Errors(fault.UserNotFound).Example(nil, userExample), a.getUser)
+	web.Handle(s, users.Get("/api/v1/users/by-email/{email}", web.Permission("read:users"), "Get one user by e-mail").Errors(fault.UserNotFound).Example(nil, userExample), a.getUserByEmail)
+	web.Handle(s, users.Post("/api/v1/users", web.Permission("create:users"), "Create a user").Status(http.StatusCreated).Idempotent().Errors(createUserCodes...).Doc(createUserDoc).Example(createUserExample, userExample), a.createUser)
+	web.Handle(s, users.Put("/api/v1/users/{id}", web.Permission("update:users"), "Update a user").Errors(changeUserCodes...).Doc(updateUserDoc).Example(updateUserExample, userExample), a.updateUser)
+	web.Handle(s, users.Delete("/api/v1/users/{id}", web.Permission("delete:users"), "Remove a user").Errors(removeUserCodes...).Doc(deleteUserDoc), a.deleteUser)
+	web.Handle(s, users.Get("/api/v1/users/{userId}/permissions", web.Permission("read:users"), "Permissions of a user").Errors(fault.UserNotFound).Doc(userPermissionsDoc).Example(nil, []string{"read:users"}), a.userPermissions)
+	web.Handle(s, users.Get("/api/v1/users/{userId}/tenants", web.Permission("read:users"), "Tenants of a user").Errors(fault.UserNotFound).Doc(userTenantsDoc).Example(nil, userTenantsExample), a.userTenants)
+	web.Handle(s, users.Post("/api/v1/users/{id}/activate", web.Permission("update:users"), "Let a user in").Errors(changeUserCodes...).Doc(activateUserDoc), a.activateUser)
+	web.Handle(s, users.Post("/api/v1/users/{id}/deactivate", web.Permission("update:users"), "Keep a user out").Errors(removeUserCodes...).Doc(deactivateUserDoc), a.deactivateUser)
+	web.Handle(s, users.Get("/api/v1/tenants/{id}/users", web.Permission("read:users"), "List the users of a tenant").Errors(fault.TenantNotFound, fault.CrossTenantForbidden).Doc(listTenantUsersDoc).Example(nil, usersExample), a.listTenantUsers)
+	web.Handle(s, users.Post("/api/v1/tenants/{id}/users", web.Permission("update:users"), "Bind a user to a tenant").Status(http.StatusCreated).Idempotent().Errors(append(bindCodes, fault.CrossTenantForbidden)...).Doc(bindDoc).Example(addTenantUserExample, adminUserExample), a.addTenantUser)
+	web.Handle(s, users.Delete("/api/v1/tenants/{id}/users/{userId}", web.Permission("update:users"), "Take a user out of a tenant").Errors(append(removeUserCodes, fault.TenantNotFound, fault.CrossTenantForbidden)...).Doc(dropTenantUserDoc), a.dropTenantUser)
+
+	anyUser := web.Permission("admin:system", "manage:all-users")
+	adminUsers := web.Group{Convention: web.Problem, Limit: "identity", Tag: "Admin users"}
+	web.Handle(s, adminUsers.Get("/api/v1/admin/users", anyUser, "List users of every tenant").Doc(listAnyUsersDoc).Example(nil, adminUsersExample), a.listAnyUsers)
+	web.Handle(s, adminUsers.Post("/api/v1/admin/users", anyUser, "Create a user in any tenants").Status(http.StatusCreated).Idempotent().Errors(createUserCodes...).Doc(createAnyUserDoc).Example(createUserExample, userExample), a.createAnyUser)
+	web.Handle(s, adminUsers.Get("/api/v1/admin/users/{id}", anyUser, "Get any user with the matrix of tenants").Errors(fault.UserNotFound).Example(nil, adminUserExample), a.getAnyUser)
+	web.Handle(s, adminUsers.Put("/api/v1/admin/users/{id}", anyUser, "Update any user").Errors(changeAnyUserCodes...).Doc(updateAnyUserDoc).Example(updateAnyUserExample, adminUserExample), a.updateAnyUser)
+	web.Handle(s, adminUsers.Delete("/api/v1/admin/users/{id}", anyUser, "Delete any user").Errors(removeUserCodes...).Doc(deleteAnyUserDoc), a.deleteAnyUser)
+	web.Handle(s, adminUsers.Get("/api/v1/admin/users/{id}/tenants", anyUser, "Tenants of any user").Errors(fault.UserNotFound).Example(nil, userTenantsExample), a.anyUserTenants)
+	web.Handle(s, adminUsers.Post("/api/v1/admin/users/{id}/tenants", anyUser, "Bind any user to a tenant").Status(http.StatusCreated).Idempotent().Errors(bindCodes...).Doc(bindDoc).Example(bindExample, adminUserExample), a.bindTenant)
+	web.Handle(s, adminUsers.Post("/api/v1/admin/users/{id}/unlock", anyUser, "Lift a lockout").Errors(fault.UserNotFound, fault.Forbidden), a.unlockUser)
+	web.Handle(s, adminUsers.Post("/api/v1/admin/users/{id}/reset-password", anyUser, "Mail a reset link").Errors(fault.UserNotFound, fault.Forbidden).Doc(startResetDoc), a.startReset)
+
+	olderUsers := web.Group{Convention: web.Envelope, Limit: "identity", Tag: "Users (unversioned)"}
+	web.Handle(s, olderUsers.Get("/api/users", web.Permission("read:users"), "List users").Example(nil, plainUsersExample), a.plainUsers)
+	web.Handle(s, olderUsers.Get("/api/users/{id}", web.Permission("read:users"), "Get one user").Errors(fault.UserNotFound).Example(nil, plainUserExample), a.plainUser)
+	web.Handle(s, olderUsers.Post("/api/users", web.Permission("create:users"), "Create a user").Status(http.StatusCreated).Idempotent().Errors(createUserCodes...).Doc(createUserDoc).Example(addUserExample, plainUserExample), a.addUser)
+	web.Handle(s, olderUsers.Put("/api/users/{id}", web.Permission("update:users"), "Update a user").Errors(changeUserCodes...).Doc(updateUserDoc).Example(changeUserExample, plainUserExample), a.changeUser)
+	web.Handle(s, olderUsers.Delete("/api/users/{id}", web.Permission("delete:users"), "Remove a user").Errors(removeUserCodes...).Doc(deleteUserDoc), a.dropUser)
+	web.Handle(s, olderUsers.Post("/api/users/{userId}/roles", web.Permission("update:users"), "Give a user more roles").Errors(changeUserCodes...).Doc(addRolesDoc).Example(addRolesExample, plainUserExample), a.addRoles)
+
+	tenants := web.Group{Convention: web.Problem, Limit: "identity", Tag: "Tenants"}
+	web.Handle(s, tenants.Get("/api/v1/tenants", web.Permission("read:tenants"), "List tenants").Doc(listTenantsDoc).Example(nil, tenantsExample), a.listTenants)
+	web.Handle(s, tenants.Get("/api/v1/tenants/summary", web.Permission("read:tenants"), "Count tenants").Doc(summariseTenantsDoc).Example(nil, tenantsSummaryExample), a.summariseTenants)
+	web.Handle(s, tenants.Get("/api/v1/tenants/lookup", web.Permission("read:tenants"), "Tenants for a picker").Doc(lookupTenantsDoc).Example(nil, tenantLookupsExample), a.lookupTenants)
+	web.Handle(s, tenants.Get("/api/v1/tenants/{id}", web.Permission("read:tenants"), "Get one tenant").Errors(fault.TenantNotFound, fault.CrossTenantForbidden).Doc(getTenantDoc).Example(nil, tenantExample), a.getTenant)
+	web.Handle(s, tenants.Post("/api/v1/tenants", web.Permission("create:tenants"), "Create a tenant").Status(http.StatusCreated).Idempotent().Errors(createTenantCodes...).Doc(createTenantDoc).Example(createTenantExample, tenantExample), a.createTenant)
+	web.Handle(s, tenants.Put("/api/v1/tenants/{id}", web.Permission("update:tenants"), "Update a tenant").Errors(updateTenantCodes...).Doc(updateTenantDoc).Example(updateTenantExample, tenantExample), a.updateTenant)
+	web.Handle(s, tenants.Delete("/api/v1/tenants/{id}", web.Permission("delete:tenants"), "Delete a tenant").Errors(deleteTenantCodes...).Doc(deleteTenantDoc), a.deleteTenant)
+
+	adminTenants := web.Group{Convention: web.Problem, Limit: "identity", Tag: "Admin tenants"}
+	web.Handle(s, adminTenants.Get("/api/v1/admin/tenants/summary", web.Permission("admin:system", "manage:all-tenants"), "Count tenants of the whole installation").Doc(summariseTenantsDoc).Example(nil, tenantsSummaryExample), a.summariseTenants)
+	web.Handle(s, adminTenants.Get("/api/v1/admin/tenants/lookup", web.Permission("admin:system", "manage:all-tenants"), "Tenants of the whole installation for a picker").Doc(lookupTenantsDoc).Example(nil, tenantLookupsExample), a.lookupTenants)
+	web.Handle(s, adminTenants.Get("/api/v1/admin/tenants/{tenantId}/roles", web.Permission("admin:system"), "List the roles of any tenant").Errors(fault.TenantNotFound).Doc(listRolesDoc).Example(nil, rolesExample), a.listTenantRoles)
+	web.Handle(s, adminTenants.Get("/api/v1/admin/tenants/{tenantId}/roles/lookup", web.Permission("admin:system", "manage:all-tenants"), "Roles of any tenant for a picker").Errors(fault.TenantNotFound).Doc(lookupRolesDoc).Example(nil, roleLookupsExample), a.lookupTenantRoles)
+
+	olderTenants := web.Group{Convention: web.Envelope, Limit: "identity", Tag: "Tenants (unversioned)"}
+	web.Handle(s, olderTenants.Get("/api/tenants", web.Permission("read:tenants").And("admin:system"), "List all tenants").Doc(allTenantsDoc).Example(nil, allTenantsExample), a.allTenants)
+	web.Handle(s, olderTenants.Post("/api/tenants", web.Permission("create:tenants").And("admin:system"), "Create a tenant").Status(http.StatusCreated).Idempotent().Errors(createTenantCodes...).Doc(createTenantDoc).Example(newTenantExample, tenantExample), a.createTenant)
+	web.Handle(s, olderTenants.Get("/api/tenants/current", web.TenantToken, "The tenant of the token").Doc(currentTenantDoc).Example(nil, tenantExample), a.currentTenant)
+
+	roles := web.Group{Convention: web.Problem, Limit: "identity", Tag: "Roles"}
+	web.Handle(s, roles.Get("/api/v1/roles", web.Permission("read:roles"), "List roles").Doc(listRolesDoc).Example(nil, rolesExample), a.listRoles)
+	web.Handle(s, roles.Get("/api/v1/roles/summary", web.Permission("read:roles"), "Count roles").Doc(summariseRolesDoc).Example(nil, rolesSummaryExample), a.summariseRoles)
+	web.Handle(s, roles.Get("/api/v1/roles/lookup", web.Permission("read:roles"), "Roles for a picker").Doc(lookupRolesDoc).Example(nil, roleLookupsExample), a.lookupRoles)
+	web.Handle(s, roles.Get("/api/v1/roles/{id}", web.Permission("read:roles"), "Get one role").Errors(fault.RoleNotFound).Doc(getRoleDoc).Example(nil, countedRoleExample), a.getRole)
+	web.Handle(s, roles.Post("/api/v1/roles", web.Permission("create:roles"), "Create a role").Status(http.StatusCreated).Idempotent().Errors(createRoleCodes...).Doc(createRoleDoc).Example(createRoleExample, roleExample), a.createRole)
+	web.Handle(s, roles.Put("/api/v1/roles/{id}", web.Permission("update:roles"), "Update a role").Errors(updateRoleCodes...).Doc(updateRoleDoc).Example(updateRoleExample, roleExample), a.updateRole)
+	web.Handle(s, roles.Delete("/api/v1/roles/{id}", web.Permission("delete:roles"), "Delete a role").Errors(deleteRoleCodes...).Doc(deleteRoleDoc), a.deleteRole)
+	web.Handle(s, roles.Get("/api/v1/users/{userId}/roles", web.Permission("read:users"), "Roles of a user").Errors(fault.UserNotFound).Doc(userRolesDoc).Example(nil, userRolesExample), a.userRoles)
+
+	olderRoles := web.Group{Convention: web.Envelope, Limit: "identity", Tag: "Roles (unversioned)"}
+	web.Handle(s, olderRoles.Get("/api/roles", web.Permission("read:roles"), "List roles").Doc(allRolesDoc).Example(nil, allRolesExample), a.allRoles)
+	web.Handle(s, olderRoles.Post("/api/roles", web.Permission("create:roles"), "Create a role").Status(http.StatusCreated).Idempotent().Errors(addRoleCodes...).Doc(addRoleDoc).Example(addRoleExample, plainRoleExample), a.addRole)
+	web.Handle(s, olderRoles.Put("/api/roles/{id}", web.Permission("update:roles"), "Update a role").Errors(changeRoleCodes...).Doc(changeRoleDoc).Example(changeRoleExample, plainRoleExample), a.changeRole)
+	web.Handle(s, olderRoles.Delete("/api/roles/{id}", web.Permission("delete:roles"), "Delete a role").Errors(changeRoleCodes...).Doc(dropRoleDoc), a.deleteRole)
+
+	permissions := web.Group{Convention: web.Problem, Limit: "identity", Tag: "Permissions"}
+	web.Handle(s, permissions.Get("/api/v1/permissions", web.Permission("read:permissions"), "List permissions").Doc(listPermissionsDoc).Example(nil, permissionsExample), a.listPermissions)
+	web.Handle(s, permissions.Get("/api/v1/permissions/catalog", web.Permission("read:permissions"), "Permissions by category").Doc(permissionCatalogDoc).Example(nil, permissionCatalogExample), a.permissionCatalog)
+	web.Handle(s, permissions.Get("/api/v1/permissions/catalog/categories", web.Permission("read:permissions"), "Suggest categories").Doc(permissionCategoriesDoc).Example(nil, categoriesExample), a.permissionCategories)
+	web.Handle(s, permissions.Get("/api/v1/permissions/import/template", web.Permission("create:permissions"), "Download a template for imports").Files("text/csv", "application/json").Doc(importTemplateDoc), a.importTemplate)
+	web.Handle(s, permissions.Get("/api/v1/permissions/by-code/{code}", web.Permission("read:permissions"), "Get one permission by its code").Errors(fault.PermissionNotFound).Doc(permissionByCodeDoc).Example(nil, permissionExample), a.getPermissionByCode)
+	web.Handle(s, permissions.Get("/api/v1/permissions/{id}", web.Permission("read:permissions"), "Get one permission").Errors(fault.PermissionNotFound).Doc(getPermissionDoc).Example(nil, permissionExample), a.getPermission)
+	web.Handle(s, permissions.Post("/api/v1/permissions", web.Permission("create:permissions"), "Create a permission").Status(http.StatusCreated).Idempotent().Errors(fault.PermissionAlreadyExists).Doc(createPermissionDoc).Example(createPermissionExample, permissionExample), a.createPermission)
+	web.Handle(s, permissions.Post("/api/v1/permissions/import", web.Permission("create:permissions"), "Import permissions").Idempotent().Doc(importBodyDoc).Example(importBodyExample, importResultExample), a.importPermissions)
+	web.Handle(s, permissions.Post("/api/v1/permissions/import/file", web.Permission("create:permissions"), "Import permissions from a file").MaxBody(maxImportFile).Idempotent().Doc(importFileDoc).Example(nil, importResultExample), a.importPermissionFile)
+	web.Handle(s, permissions.Put("/api/v1/permissions/{id}", web.Permission("update:permissions"), "Update a permission").Errors(updatePermissionCodes...).Doc(updatePermissionDoc).Example(updatePermissionExample, permissionExample), a.updatePermission)
+	web.Handle(s, permissions.Delete("/api/v1/permissions/{id}", web.Permission("delete:permissions"), "Delete a permission").Errors(deletePermissionCodes...).Doc(deletePermissionDoc), a.deletePermission)
+
+	olderPermissions := web.Group{Convention: web.Envelope, Limit: "identity", Tag: "Permissions (unversioned)"}
+	web.Handle(s, olderPermissions.Get("/api/permissions", web.Permission("read:permissions"), "List permissions").Doc(allPermissionsDoc).Example(nil, allPermissionsExample), a.allPermissions)
+	web.Handle(s, olderPermissions.Post("/api/permissions", web.Permission("create:permissions"), "Create a permission").Status(http.StatusCreated).Idempotent().Errors(fault.Conflict).Doc(addPermissionDoc).Example(addPermissionExample, plainPermissionExample), a.addPermission)
 
 	keys := web.Group{Convention: web.Problem, Tag: "Token verification"}
 	web.Handle(s, keys.Get("/.well-known/jwks.json", web.Public, "Public keys").Doc(jwksDoc), a.jwks)

@@ -5,6 +5,8 @@ package audit
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -31,15 +33,36 @@ type Entry struct {
 	At time.Time
 }
 
-// Write adds the entry to the trail as part of tx, in one statement.
-func Write(ctx context.Context, tx db.Tx, e Entry) error {
+// batch is how many entries one statement writes.
+const batch = 500
+
+// Write adds the entries to the trail as part of tx, many in one statement.
+func Write(ctx context.Context, tx db.Tx, entries ...Entry) error {
+	for some := range slices.Chunk(entries, batch) {
+		var args []any
+		for _, e := range some {
+			values, err := e.values(ctx)
+			if err != nil {
+				return fmt.Errorf("audit %s: %w", e.Action, err)
+			}
+			args = append(args, values...)
+		}
+		if _, err := tx.Exec(ctx, insertEntries(len(some)), args...); err != nil {
+			return fmt.Errorf("audit %s: %w", some[0].Action, err)
+		}
+	}
+	return nil
+}
+
+// values are the columns of the entry's row, in the order of insertEntry.
+func (e Entry) values(ctx context.Context) ([]any, error) {
 	before, after, err := Changes(e.Before, e.After)
 	if err != nil {
-		return fmt.Errorf("audit %s: %w", e.Action, err)
+		return nil, err
 	}
 	id, err := uuid.NewV7()
 	if err != nil {
-		return fmt.Errorf("audit %s: make id: %w", e.Action, err)
+		return nil, fmt.Errorf("make id: %w", err)
 	}
 	actorID, email, tenantID := actor(ctx)
 	if e.TenantID != nil {
@@ -49,18 +72,25 @@ func Write(ctx context.Context, tx db.Tx, e Entry) error {
 		e.At = time.Now()
 	}
 	origin := scope.OriginFrom(ctx)
-	_, err = tx.Exec(ctx, insertEntry, id, tenantID, actorID, email, e.Action, e.TargetType, e.TargetID,
-		text(before), text(after), origin.Address, origin.TraceID, db.At(e.At))
-	if err != nil {
-		return fmt.Errorf("audit %s: %w", e.Action, err)
-	}
-	return nil
+	return []any{id, tenantID, actorID, email, e.Action, e.TargetType, e.TargetID,
+		text(before), text(after), origin.Address, origin.TraceID, db.At(e.At)}, nil
 }
 
 const insertEntry = `
 	INSERT INTO audit_log (id, tenant_id, actor_id, actor_email, action, target_type, target_id,
 		before, after, address, trace_id, created_at)
 	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`
+
+// insertEntries is insertEntry for n rows.
+func insertEntries(n int) string {
+	const columns = 12
+	var text strings.Builder
+	text.WriteString(insertEntry)
+	for i := 1; i < n; i++ {
+		text.WriteString(", (" + db.In(i*columns+1, columns) + ")")
+	}
+	return text.String()
+}
 
 // actor tells who is signed in; ids are nil where there is nobody, or no tenant.
 func actor(ctx context.Context) (id *uuid.UUID, email string, tenant *uuid.UUID) {

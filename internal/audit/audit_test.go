@@ -3,6 +3,7 @@ package audit_test
 import (
 	"context"
 	"errors"
+	"strconv"
 	"testing"
 	"time"
 
@@ -120,6 +121,28 @@ func TestEntriesWithoutATimeAreOfNow(t *testing.T) {
 		for _, r := range got {
 			if r.CreatedAt.Before(before.Time) || r.CreatedAt.After(after) {
 				t.Errorf("written at %s, not between %s and %s", r.CreatedAt, before, after)
+			}
+		}
+	})
+}
+
+func TestManyEntriesAreWrittenInTheirOrder(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		entries := make([]audit.Entry, 1203) // several statements, the last of them not full
+		for i := range entries {
+			entries[i] = audit.Entry{Action: "app.created", TargetType: "app", TargetID: strconv.Itoa(i), After: map[string]any{"n": i}}
+		}
+		err := d.Write(t.Context(), func(tx db.Tx) error { return audit.Write(t.Context(), tx, entries...) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := rows(t, d)
+		if len(got) != len(entries) {
+			t.Fatalf("%d entries", len(got))
+		}
+		for i, r := range got {
+			if r.TargetID != strconv.Itoa(i) || *r.After != `{"n":`+strconv.Itoa(i)+`}` {
+				t.Fatalf("entry %d is %+v", i, r)
 			}
 		}
 	})

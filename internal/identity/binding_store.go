@@ -40,7 +40,3 @@ func insertBindingRole(ctx context.Context, tx db.Tx, user, tenant, role uuid.UU
 		user, tenant, role)
 	return err
 }
-
-func countBindings(ctx context.Context, q db.Queryer, tenant uuid.UUID) (int, error) {
-	return db.One[int](ctx, q, `SELECT count(*) FROM bindings WHERE tenant_id = $1`, tenant)
-}

@@ -3,9 +3,12 @@ package identity
 import (
 	"context"
 	"crypto/rand"
+	"database/sql"
+	"errors"
 	"fmt"
 	"strings"
 
+	"steward/internal/config"
 	"steward/internal/db"
 )
 
@@ -30,11 +33,30 @@ func (s *Service) Bootstrap(ctx context.Context) (*FirstAdministrator, error) {
 			return nil, fmt.Errorf("bootstrap: %w", err)
 		}
 	}
+	if err := s.checkRegistrationRole(ctx); err != nil {
+		return nil, err
+	}
 	holders, err := countHolders(ctx, s.db, roleSuperAdministrator)
 	if err != nil || holders > 0 {
 		return nil, err
 	}
 	return s.firstAdministrator(ctx)
+}
+
+// checkRegistrationRole refuses a role that nobody could be given before anybody asks for it.
+func (s *Service) checkRegistrationRole(ctx context.Context) error {
+	tenant, err := findTenantByIdentifier(ctx, s.db, DefaultTenant)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil // an administrator has renamed it: registration tells
+	}
+	if err != nil {
+		return fmt.Errorf("find default tenant: %w", err)
+	}
+	_, err = findRoleByName(ctx, s.db, tenant.ID, s.cfg.RegistrationRole)
+	if errors.Is(err, sql.ErrNoRows) {
+		return config.Refuse("registration-role", "%q is no role of the default tenant", s.cfg.RegistrationRole)
+	}
+	return err
 }
 
 func isComplete(known map[string]bool) bool {
@@ -58,7 +80,9 @@ func (s *Service) install(ctx context.Context, tx db.Tx) error {
 	if err != nil {
 		return err
 	}
-	if err := insertTenant(ctx, tx, Tenant{ID: id, Name: "Default", Identifier: DefaultTenant}, now); err != nil {
+	tenant := newTenant(id, now)
+	tenant.Name, tenant.Identifier = "Default", DefaultTenant
+	if _, err := insertTenant(ctx, tx, tenant); err != nil {
 		return fmt.Errorf("install default tenant: %w", err)
 	}
 	for _, role := range systemRoles {

@@ -141,15 +141,11 @@ func (s *Service) requireOpen(ctx context.Context, q db.Queryer, u User, app str
 	if app == "" {
 		return nil
 	}
-	allowed, err := u.mayUse(app)
-	if err != nil {
-		return err
-	}
 	closed, err := isAppClosed(ctx, q, app)
 	if err != nil {
 		return fmt.Errorf("look up app: %w", err)
 	}
-	if !allowed || closed {
+	if closed || !u.mayUse(app) {
 		return fault.New(fault.Forbidden, "This account may not use the app.")
 	}
 	return nil

@@ -97,6 +97,16 @@ func (s *Service) sendInvitation(ctx context.Context, tx db.Tx, u User) error {
 	})
 }
 
+func (s *Service) sendWelcome(ctx context.Context, tx db.Tx, u User) error {
+	return s.send(ctx, tx, u, letter{
+		Subject: "Welcome",
+		Lines:   []string{"An account was made for you. Sign in with this e-mail address and the password that you were told."},
+		Label:   "Open Steward",
+		Link:    s.cfg.PublicURL + "/",
+		Note:    "If you do not expect this mail, tell your administrator.",
+	})
+}
+
 func (s *Service) sendPasswordChanged(ctx context.Context, tx db.Tx, u User) error {
 	return s.send(ctx, tx, u, letter{
 		Subject: "Your password was changed",

@@ -137,7 +137,7 @@ func (s *Service) subscribe() {
 	s.db.Subscribe(topicTenant, func(payload string) {
 		id, _ := uuid.Parse(payload)
 		s.principals.dropWhere(func(key cacheKey, _ *principal) bool { return key.tenant == id })
-		s.profiles.dropWhere(func(_ cacheKey, p *Profile) bool { return p.knowsTenant(id) })
+		s.profiles.dropAll() // those that lack the tenant too: it may be open again
 	})
 	s.db.OnResync(func() {
 		s.principals.dropAll()

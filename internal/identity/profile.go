@@ -3,7 +3,6 @@ package identity
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/google/uuid"
 
@@ -19,10 +18,6 @@ type Profile struct {
 	Tenants     []Membership
 
 	roleIDs []uuid.UUID
-}
-
-func (p *Profile) knowsTenant(id uuid.UUID) bool {
-	return slices.ContainsFunc(p.Tenants, func(m Membership) bool { return m.ID == id })
 }
 
 // Claims returns what the caller's token says of them: no look at the store, and so as of the moment

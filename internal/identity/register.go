@@ -3,6 +3,7 @@ package identity
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -26,6 +27,7 @@ func (s *Service) Register(ctx context.Context, in Registration) (User, error) {
 	if s.cfg.Registration == config.RegistrationOff {
 		return User{}, fault.New(fault.Forbidden, "Registration is switched off; ask an administrator for an account.")
 	}
+	in.Email = strings.TrimSpace(in.Email)
 	password, err := s.newPassword("password", in.Password, in.Encrypted)
 	wrong := fields{}
 	wrong.checkEmail("email", in.Email)
@@ -64,7 +66,7 @@ func (s *Service) newUser(email, fullName string) (User, error) {
 	}
 	first, last := splitName(fullName)
 	now := s.now()
-	return User{ID: id, Email: email, FirstName: first, LastName: last, AppIDs: "[]", IsActive: true, CreatedAt: now, UpdatedAt: now}, nil
+	return User{ID: id, Email: email, FirstName: first, LastName: last, AppIDs: db.Strings{}, IsActive: true, CreatedAt: now, UpdatedAt: now}, nil
 }
 
 // enrol inserts an account that its owner made and binds it as the configuration says.
@@ -94,9 +96,6 @@ func (s *Service) bindToDefault(ctx context.Context, tx db.Tx, u User) error {
 
 // bind lets the user into a tenant that has room, with the roles given.
 func (s *Service) bind(ctx context.Context, tx db.Tx, user uuid.UUID, tenant Tenant, isDefault bool, roles ...uuid.UUID) error {
-	if err := requireRoom(ctx, tx, tenant); err != nil {
-		return err
-	}
 	if err := insertBinding(ctx, tx, user, tenant.ID, isDefault, s.now()); err != nil {
 		return err
 	}
@@ -105,26 +104,7 @@ func (s *Service) bind(ctx context.Context, tx db.Tx, user uuid.UUID, tenant Ten
 			return fmt.Errorf("give role %s to user %s: %w", role, user, err)
 		}
 	}
-	return nil
-}
-
-// requireRoom fails with TENANT_CAPACITY_REACHED where the tenant is full. The tenant's row makes two
-// calls for its last place come one after the other.
-func requireRoom(ctx context.Context, tx db.Tx, tenant Tenant) error {
-	if tenant.MaxUsers == nil {
-		return nil
-	}
-	if err := lockTenant(ctx, tx, tenant.ID); err != nil {
-		return fmt.Errorf("lock tenant %s: %w", tenant.ID, err)
-	}
-	n, err := countBindings(ctx, tx, tenant.ID)
-	if err != nil {
-		return fmt.Errorf("count users of tenant %s: %w", tenant.ID, err)
-	}
-	if n >= *tenant.MaxUsers {
-		return fault.New(fault.TenantCapacityReached, "The tenant %s has reached its limit of %d users.", tenant.Name, *tenant.MaxUsers)
-	}
-	return nil
+	return requirePlace(ctx, tx, tenant.ID) // last: the tenant's row stays locked until the commit
 }
 
 // newPassword opens an encrypted password and holds it against the policy.
@@ -132,6 +112,9 @@ func (s *Service) newPassword(field, value string, encrypted bool) (string, erro
 	password, _, err := s.keyring.OpenPassword(value, encrypted)
 	if err != nil {
 		return "", fault.Invalid(field, "cannot be decrypted; encrypt it for the key with use enc in /.well-known/jwks.json")
+	}
+	if strings.Contains(password, "\x00") { // as in any other text: see web
+		return "", fault.Invalid(field, "must not contain the character NUL")
 	}
 	wrong := fields{}
 	wrong.checkPassword(s.policy, field, password)

@@ -105,6 +105,13 @@ func (s *Service) audit(ctx context.Context, tx db.Tx, action string, user uuid.
 	})
 }
 
+// auditChange notes what was changed about an account.
+func (s *Service) auditChange(ctx context.Context, tx db.Tx, action string, user uuid.UUID, before, after any) error {
+	return audit.Write(ctx, tx, audit.Entry{
+		Action: action, TargetType: "user", TargetID: user.String(), Before: before, After: after, At: s.now().Time,
+	})
+}
+
 // auditAs notes what the owner of the pass did, who is not the caller yet.
 func (s *Service) auditAs(ctx context.Context, tx db.Tx, action string, p pass) error {
 	actor := &scope.Actor{UserID: p.user, Email: p.email}

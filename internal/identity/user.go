@@ -2,10 +2,10 @@ package identity
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/mail"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -18,42 +18,30 @@ import (
 
 // User is one account. Accounts are global; bindings let them into tenants.
 type User struct {
-	ID                 uuid.UUID `db:"id"`
-	Email              string    `db:"email"`
-	EmailConfirmed     bool      `db:"email_confirmed"`
-	FirstName          string    `db:"first_name"`
-	LastName           string    `db:"last_name"`
-	PhoneNumber        string    `db:"phone_number"`
-	ProfilePictureURL  string    `db:"profile_picture_url"`
-	PasswordHash       string    `db:"password_hash"`
-	PasswordChangedAt  *db.Time  `db:"password_changed_at"`
-	MustChangePassword bool      `db:"must_change_password"`
-	AppIDs             string    `db:"app_ids"` // JSON list
-	IsActive           bool      `db:"is_active"`
-	Generation         int64     `db:"generation"`
-	LastLoginAt        *db.Time  `db:"last_login_at"`
-	CreatedAt          db.Time   `db:"created_at"`
-	UpdatedAt          db.Time   `db:"updated_at"`
+	ID                 uuid.UUID  `db:"id"`
+	Email              string     `db:"email"`
+	EmailConfirmed     bool       `db:"email_confirmed"`
+	FirstName          string     `db:"first_name"`
+	LastName           string     `db:"last_name"`
+	PhoneNumber        string     `db:"phone_number"`
+	ProfilePictureURL  string     `db:"profile_picture_url"`
+	PasswordHash       string     `db:"password_hash"`
+	PasswordChangedAt  *db.Time   `db:"password_changed_at"`
+	MustChangePassword bool       `db:"must_change_password"`
+	AppIDs             db.Strings `db:"app_ids"`
+	IsActive           bool       `db:"is_active"`
+	Generation         int64      `db:"generation"`
+	LastLoginAt        *db.Time   `db:"last_login_at"`
+	CreatedAt          db.Time    `db:"created_at"`
+	UpdatedAt          db.Time    `db:"updated_at"`
 }
 
 // FullName is first and last name joined.
 func (u User) FullName() string { return strings.TrimSpace(u.FirstName + " " + u.LastName) }
 
 // mayUse reports whether the account is open to the app: one without a list is open to every app.
-func (u User) mayUse(app string) (bool, error) {
-	var allowed []string
-	if err := json.Unmarshal([]byte(u.AppIDs), &allowed); err != nil {
-		return false, fmt.Errorf("read app ids of user %s: %w", u.ID, err)
-	}
-	if len(allowed) == 0 {
-		return true, nil
-	}
-	for _, id := range allowed {
-		if strings.EqualFold(id, app) {
-			return true, nil
-		}
-	}
-	return false, nil
+func (u User) mayUse(app string) bool {
+	return len(u.AppIDs) == 0 || slices.ContainsFunc(u.AppIDs, func(id string) bool { return strings.EqualFold(id, app) })
 }
 
 // displayName is how a person is addressed: by name where one is known.

@@ -34,12 +34,12 @@ func insertUser(ctx context.Context, tx db.Tx, u User) (bool, error) {
 	n, err := tx.Exec(ctx, `
 		INSERT INTO users (id, email, email_key, email_confirmed, first_name, last_name, phone_number,
 			profile_picture_url, password_hash, password_changed_at, must_change_password, app_ids, is_active,
-			created_at, updated_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $14)
+			search_key, created_at, updated_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $15)
 		ON CONFLICT (email_key) WHERE deleted_at IS NULL DO NOTHING`,
 		u.ID, u.Email, emailKey(u.Email), u.EmailConfirmed, u.FirstName, u.LastName, u.PhoneNumber,
 		u.ProfilePictureURL, u.PasswordHash, u.PasswordChangedAt, u.MustChangePassword, u.AppIDs, u.IsActive,
-		u.CreatedAt)
+		u.searchKey(), u.CreatedAt)
 	if err != nil {
 		return false, fmt.Errorf("insert user: %w", err)
 	}

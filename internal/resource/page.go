@@ -81,6 +81,18 @@ func NewPage[T any](items []T, total int, w Window) PagedResult[T] {
 	}
 }
 
+// MapPage is the same page with each item made into something else.
+func MapPage[A, B any](page PagedResult[A], change func(A) B) PagedResult[B] {
+	items := make([]B, len(page.Items))
+	for i, item := range page.Items {
+		items[i] = change(item)
+	}
+	return PagedResult[B]{
+		Items: items, TotalCount: page.TotalCount, PageNumber: page.PageNumber, PageSize: page.PageSize,
+		TotalPages: page.TotalPages, HasNext: page.HasNext, HasPrevious: page.HasPrevious,
+	}
+}
+
 // QueryMeta tells about a page beside the data, for lists that answer an OperationResponse.
 type QueryMeta struct {
 	Page          int    `json:"page"`

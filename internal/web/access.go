@@ -29,6 +29,7 @@ const (
 type Access struct {
 	kind  accessKind
 	anyOf []string
+	and   string
 }
 
 var (
@@ -44,6 +45,9 @@ var (
 func Permission(anyOf ...string) Access {
 	return Access{kind: accessTenantToken, anyOf: append([]string{}, anyOf...)}
 }
+
+// And asks for one more permission beside them.
+func (a Access) And(permission string) Access { a.and = permission; return a }
 
 // authenticate finds the caller. Its error is held back until the request was counted.
 func (e *endpoint) authenticate(ctx context.Context, r *http.Request) (*scope.Actor, error) {
@@ -80,6 +84,9 @@ func (a *Access) check(actor *scope.Actor) error {
 	}
 	if len(a.anyOf) > 0 && !actor.CanAny(a.anyOf...) {
 		return fault.New(fault.MissingPermission, "You need the permission %s.", strings.Join(a.anyOf, " or "))
+	}
+	if a.and != "" && !actor.Can(a.and) {
+		return fault.New(fault.MissingPermission, "You need the permission %s too.", a.and)
 	}
 	return nil
 }

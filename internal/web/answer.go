@@ -16,6 +16,7 @@ type answer struct {
 	contentType string
 	location    string
 	etag        string
+	disposition string
 	body        []byte
 	replayed    bool
 	buffer      *bytes.Buffer // to be given back once body was sent
@@ -30,6 +31,9 @@ var (
 
 // shape writes the outcome in the convention of the route.
 func (e *endpoint) shape(out *outcome) (*answer, error) {
+	if file, ok := out.body.(*File); ok {
+		return file.answer(e.route.successStatus()), nil
+	}
 	ans := &answer{status: e.route.successStatus(), location: out.location, etag: out.etag}
 	if e.route.convention == Problem && out.body == nil || ans.status == http.StatusNoContent {
 		return ans, nil
@@ -64,6 +68,9 @@ func (ex *exchange) send(r *http.Request, ans *answer) {
 	h := ex.Header()
 	if ans.location != "" {
 		h["Location"] = []string{ans.location}
+	}
+	if ans.disposition != "" {
+		h["Content-Disposition"] = []string{ans.disposition}
 	}
 	if ans.replayed {
 		h[replayedHeader] = []string{"true"}
@@ -102,6 +109,9 @@ func contentTypeValue(contentType string) []string {
 	}
 }
 
+// shortBody is what net/http buffers before it decides how to send a body.
+const shortBody = 2048
+
 // minGzip is the size under which compressing costs more than it saves.
 const minGzip = 1024
 
@@ -118,8 +128,9 @@ func (ex *exchange) sendBody(r *http.Request, status int, body []byte) {
 			h["Content-Encoding"] = gzipValue
 		}
 	}
-	if status != http.StatusNoContent {
-		h["Content-Length"] = []string{strconv.Itoa(len(body))}
+	// A short body has its length added by net/http, which costs less than a header of ours.
+	if status != http.StatusNoContent && (len(body) > shortBody || r.Method == http.MethodHead) {
+		h["Content-Length"] = ex.value(5, strconv.Itoa(len(body)))
 	}
 	ex.WriteHeader(status)
 	if r.Method != http.MethodHead {

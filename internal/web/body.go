@@ -44,7 +44,7 @@ func newBody(registry huma.Registry, route *Route, field reflect.StructField, in
 	if b.optional {
 		t = t.Elem()
 	}
-	b.schema = registry.Schema(t, true, operationID(route.method, route.path)+"-request")
+	b.schema = registry.Schema(t, true, typeName(route, "request"))
 	b.schema.PrecomputeMessages()
 	b.enums = hasEnum(registry, b.schema, map[string]bool{})
 	if t.Kind() == reflect.Struct {
@@ -130,15 +130,24 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 	if !isJSON(r.Header) {
 		return nil, fault.New(fault.UnsupportedMediaType, "The body must be application/json, in UTF-8 and not compressed.")
 	}
+	return readLimited(w, r, limit)
+}
+
+// readLimited reads a body that is there. Where it is too large the connection ends with the answer:
+// the rest is not worth reading.
+func readLimited(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 	if r.ContentLength > limit {
-		w.Header().Set("Connection", "close") // the rest of the body is not worth reading
+		w.Header().Set("Connection", "close")
 		return nil, bodyTooLarge(limit)
 	}
 	raw, err := readAll(http.MaxBytesReader(w, r.Body, limit), r.ContentLength)
-	if err != nil {
-		return nil, readFault(r, err)
+	if err == nil {
+		return raw, nil
 	}
-	return raw, nil
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		w.Header().Set("Connection", "close")
+	}
+	return nil, readFault(r, err)
 }
 
 func readAll(from io.Reader, length int64) ([]byte, error) {

@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"reflect"
@@ -249,5 +250,24 @@ func TestOptTellsLeftOutNullAndGivenApart(t *testing.T) {
 		if decode(t, w)["errors"].(map[string]any)[field] == nil {
 			t.Errorf("%s: %s is not named in %s", body, field, w.Body)
 		}
+	}
+}
+
+func TestAClientThatSendsTooMuchIsTold(t *testing.T) {
+	var got account
+	server := httptest.NewServer(bodyServer(t, &got))
+	defer server.Close()
+	huge := strings.Repeat("x", 8<<20)
+	for name, body := range map[string]io.Reader{
+		"with a length":    strings.NewReader(huge),
+		"without a length": struct{ io.Reader }{strings.NewReader(huge)},
+	} {
+		response, err := http.Post(server.URL+"/api/v1/accounts", "application/json", body)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		wantEqual(t, "status "+name, response.StatusCode, 413)
+		wantEqual(t, "content type", response.Header.Get("Content-Type"), "application/problem+json")
+		_ = response.Body.Close()
 	}
 }

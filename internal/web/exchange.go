@@ -32,6 +32,13 @@ type exchange struct {
 	endpoint  *endpoint // nil where no route was found
 	status    int       // 0 until the header was written
 	logged    bool
+	values    [6]string // of headers that every answer has, so that none needs a slice of its own
+}
+
+// value keeps a header value in its place and returns it in the form that headers have.
+func (ex *exchange) value(place int, text string) []string {
+	ex.values[place] = text
+	return ex.values[place : place+1 : place+1]
 }
 
 // WriteHeader notes the status.

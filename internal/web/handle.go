@@ -103,10 +103,10 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ex := w.(*exchange)
 	ex.endpoint = e
 	if e.s.options.Tracer != nil {
-		trace.SpanFromContext(r.Context()).SetName(e.name)
+		e.nameSpan(trace.SpanFromContext(r.Context()))
 	}
-	ctx, cancel := context.WithTimeout(scope.WithOrigin(r.Context(), &ex.origin), e.timeout)
-	defer cancel()
+	ctx := withDeadline(scope.WithOrigin(r.Context(), &ex.origin), ex.started.Add(e.timeout))
+	defer ctx.cancel()
 	ans, err := e.serve(ctx, ex, r)
 	if err != nil {
 		ex.refuse(r, &e.route, err)
@@ -153,10 +153,7 @@ func (e *endpoint) limit(ctx context.Context, ex *exchange, actor *scope.Actor) 
 // here, whether or not the body is sound.
 func (e *endpoint) read(ctx context.Context, ex *exchange, r *http.Request, actor *scope.Actor) (in any, raw []byte, err error) {
 	in = e.newInput()
-	if e.input.body != nil {
-		raw, err = readBody(ex, r, e.maxBody)
-	}
-	if err == nil {
+	if raw, err = e.input.read(ex, r, e.maxBody); err == nil {
 		err = e.input.bind(r, raw, reflect.ValueOf(in).Elem())
 	}
 	if !e.wait {

@@ -17,10 +17,11 @@ import (
 type input struct {
 	params []param
 	body   *body
+	upload *upload
 }
 
-// newInput reads the tags of t: path, query and header on any field, and the field Body. It panics
-// where the tags and the pattern of the route do not fit each other.
+// newInput reads the tags of t: path, query and header on any field, the field Body, or one Upload. It
+// panics where the tags and the pattern of the route do not fit each other.
 func newInput(registry huma.Registry, route *Route, t reflect.Type) input {
 	var in input
 	in.collect(registry, route, t, nil)
@@ -34,7 +35,7 @@ func newInput(registry huma.Registry, route *Route, t reflect.Type) input {
 			panic(fmt.Sprintf("%s: the path has no {%s}", route, p.name))
 		}
 	}
-	if in.body != nil && route.method == http.MethodGet {
+	if in.takesBody() && route.method == http.MethodGet {
 		panic(fmt.Sprintf("%s: a GET has no body", route))
 	}
 	return in
@@ -50,6 +51,8 @@ func (in *input) collect(registry huma.Registry, route *Route, t reflect.Type, i
 			in.collect(registry, route, field.Type, at)
 		case location != "":
 			in.params = append(in.params, newParam(registry, route, field, at, location))
+		case field.Type == reflect.TypeFor[Upload]():
+			in.upload = newUpload(route, field, at)
 		case field.Name == "Body":
 			in.body = newBody(registry, route, field, at)
 		}
@@ -96,6 +99,9 @@ func (in *input) bind(r *http.Request, raw []byte, v reflect.Value) error {
 	}
 	if in.body != nil {
 		wrong = append(wrong, in.body.bind(raw, v)...)
+	}
+	if in.upload != nil {
+		wrong = append(wrong, in.upload.bind(raw, v)...)
 	}
 	if len(wrong) > 0 {
 		return fault.InvalidFields(wrong...)

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math"
-	"net/http"
 	"net/netip"
 	"strconv"
 	"strings"
@@ -136,7 +135,7 @@ func (e *endpoint) admit(ctx context.Context, ex *exchange, actor *scope.Actor, 
 		e.s.windows.bar(shared.key, now, shared.reset)
 		return e.refuseOver(ex, shared.rule, shared.verdict)
 	}
-	setRateHeaders(ex.Header(), tightest.tighter(shared.verdict))
+	ex.setRateHeaders(tightest.tighter(shared.verdict))
 	return nil
 }
 
@@ -176,7 +175,7 @@ func addressKey(address netip.Addr) [16]byte {
 
 func (e *endpoint) refuseOver(ex *exchange, r *rule, v verdict) error {
 	r.refused.Inc()
-	setRateHeaders(ex.Header(), v)
+	ex.setRateHeaders(v)
 	return fault.New(fault.RateLimited, "At most %d requests are allowed in %s.", r.limit.N, spell(r.limit.Window)).RetryIn(v.reset)
 }
 
@@ -187,13 +186,14 @@ func spell(d time.Duration) string {
 	return d.String()
 }
 
-func setRateHeaders(h http.Header, v verdict) {
+func (ex *exchange) setRateHeaders(v verdict) {
 	if v.limit == 0 {
 		return
 	}
-	h["Ratelimit-Limit"] = []string{strconv.Itoa(v.limit)}
-	h["Ratelimit-Remaining"] = []string{strconv.Itoa(v.remaining)}
-	h["Ratelimit-Reset"] = []string{seconds(v.reset)}
+	h := ex.Header()
+	h["Ratelimit-Limit"] = ex.value(0, strconv.Itoa(v.limit))
+	h["Ratelimit-Remaining"] = ex.value(1, strconv.Itoa(v.remaining))
+	h["Ratelimit-Reset"] = ex.value(2, seconds(v.reset))
 }
 
 // seconds rounds up, so that nobody comes back too early.

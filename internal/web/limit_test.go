@@ -108,7 +108,7 @@ func TestLimitedAnswersCarryTheirHeaders(t *testing.T) {
 	}
 	header := func(w *httptest.ResponseRecorder) string {
 		h := w.Header()
-		return fmt.Sprint(w.Code, h.Get("RateLimit-Limit"), h.Get("RateLimit-Remaining"), h.Get("RateLimit-Reset"), h.Get("Retry-After"))
+		return fmt.Sprintf("%d %s %s %s %s", w.Code, h.Get("RateLimit-Limit"), h.Get("RateLimit-Remaining"), h.Get("RateLimit-Reset"), h.Get("Retry-After"))
 	}
 	wantEqual(t, "first", header(get()), "200 2 1 60 ")
 	c.Move(20 * time.Second)

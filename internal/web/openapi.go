@@ -124,6 +124,15 @@ func operationID(method, path string) string {
 	return strings.Join(words, "-")
 }
 
+// typeName names a schema that has no Go name, such as PostAuthLoginRequest.
+func typeName(route *Route, kind string) string {
+	var name strings.Builder
+	for word := range strings.SplitSeq(operationID(route.method, route.path)+"-"+kind, "-") {
+		name.WriteString(strings.ToUpper(word[:1]) + word[1:])
+	}
+	return name.String()
+}
+
 func kebab(name string) string {
 	var out strings.Builder
 	for i, c := range name {

@@ -33,6 +33,9 @@ func (s *Server) document(e *endpoint) {
 	if len(r.access.anyOf) > 0 {
 		op.Extensions["x-permissions"] = r.access.anyOf
 	}
+	if r.access.and != "" {
+		op.Extensions["x-permission-too"] = r.access.and
+	}
 	item := s.paths[r.path]
 	if item == nil {
 		item = &huma.PathItem{}
@@ -63,6 +66,9 @@ func description(r *Route) string {
 	default:
 		who = "Asks for the permission `" + strings.Join(r.access.anyOf, "` or `") + "`."
 	}
+	if r.access.and != "" {
+		who += " Asks for `" + r.access.and + "` too."
+	}
 	if r.doc == "" {
 		return who
 	}
@@ -76,7 +82,9 @@ func (e *endpoint) parameters() []*huma.Param {
 		if p.hidden {
 			continue
 		}
-		param := &huma.Param{Name: p.name, In: p.location, Required: p.required, Schema: p.schema, Description: p.schema.Description}
+		schema := *p.schema
+		schema.Description = "" // told by the parameter
+		param := &huma.Param{Name: p.name, In: p.location, Required: p.required, Schema: &schema, Description: p.schema.Description}
 		if p.list {
 			explode := true // repeated; a comma-separated list is understood as well
 			param.Explode = &explode
@@ -95,6 +103,9 @@ func (e *endpoint) parameters() []*huma.Param {
 }
 
 func (e *endpoint) requestBody() *huma.RequestBody {
+	if e.input.upload != nil {
+		return e.input.upload.requestBody()
+	}
 	b := e.input.body
 	if b == nil {
 		return nil
@@ -109,7 +120,10 @@ func (s *Server) responses(e *endpoint) map[string]*huma.Response {
 	r := &e.route
 	status := r.successStatus()
 	success := &huma.Response{Description: http.StatusText(status), Headers: e.successHeaders()}
-	if schema := s.successSchema(e); schema != nil && status != http.StatusNoContent {
+	if e.output == fileType {
+		success.Content = r.fileContent()
+		success.Headers["Content-Disposition"] = headerRef("Content-Disposition")
+	} else if schema := s.successSchema(e); schema != nil && status != http.StatusNoContent {
 		success.Content = map[string]*huma.MediaType{jsonType: {Schema: schema, Example: successExample(r)}}
 	}
 	all := map[string]*huma.Response{strconv.Itoa(status): success}
@@ -123,7 +137,7 @@ func (s *Server) responses(e *endpoint) map[string]*huma.Response {
 func (s *Server) successSchema(e *endpoint) *huma.Schema {
 	var data *huma.Schema
 	if e.output != reflect.TypeFor[None]() {
-		data = s.registry.Schema(e.output, true, operationID(e.route.method, e.route.path)+"-response")
+		data = s.registry.Schema(e.output, true, typeName(&e.route, "response"))
 	}
 	if e.route.convention == Problem {
 		return data
@@ -202,6 +216,7 @@ func sharedHeaders() map[string]*huma.Header {
 	return map[string]*huma.Header{
 		"X-Trace-Id":          text("The W3C trace id of the request."),
 		"Location":            text("Where the new resource can be read."),
+		"Content-Disposition": text("The name to save the file as."),
 		"ETag":                text("The version of the body, for If-Match and If-None-Match."),
 		"WWW-Authenticate":    text("How to authenticate."),
 		"Retry-After":         number("Seconds after which the same call may succeed."),

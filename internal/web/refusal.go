@@ -17,7 +17,7 @@ import (
 func (e *endpoint) refusals() map[int][]fault.Code {
 	r := &e.route
 	codes := []fault.Code{}
-	if len(e.input.params) > 0 || e.input.body != nil {
+	if len(e.input.params) > 0 || e.input.takesBody() || r.idempotent {
 		codes = append(codes, fault.Validation)
 	}
 	if r.access.kind != accessPublic {
@@ -32,7 +32,7 @@ func (e *endpoint) refusals() map[int][]fault.Code {
 	if e.input.has("header", "If-Match") {
 		codes = append(codes, fault.PreconditionFailed)
 	}
-	if e.input.body != nil {
+	if e.input.takesBody() {
 		codes = append(codes, fault.BodyTooLarge, fault.UnsupportedMediaType)
 	}
 	if r.idempotent {

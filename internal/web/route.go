@@ -73,6 +73,7 @@ type Route struct {
 	request      any
 	response     any
 	successKey   string
+	files        []string
 }
 
 // Limited replaces the group's class of rate limit; with no class the route is unlimited.

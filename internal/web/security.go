@@ -27,7 +27,6 @@ func (s *Server) setCommonHeaders(ex *exchange, r *http.Request) {
 	if strings.HasPrefix(r.URL.Path, "/api/") {
 		h["Cache-Control"] = noStore
 	}
-	ids := [2]string{ex.origin.TraceID, ex.requestID}
-	h["X-Trace-Id"] = ids[0:1:1]
-	h["X-Request-Id"] = ids[1:2:2]
+	h["X-Trace-Id"] = ex.value(3, ex.origin.TraceID)
+	h["X-Request-Id"] = ex.value(4, ex.requestID)
 }

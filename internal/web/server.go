@@ -168,11 +168,11 @@ func (s *Server) serveWrongMethod(w http.ResponseWriter, r *http.Request) {
 // NewHTTPServer is a server whose clients cannot hold a connection for ever by being slow.
 func NewHTTPServer(h http.Handler) *http.Server {
 	return &http.Server{
-		Handler:           h,
-		ReadHeaderTimeout: 10 * time.Second,
-		ReadTimeout:       60 * time.Second,
-		WriteTimeout:      120 * time.Second,
-		IdleTimeout:       120 * time.Second,
-		MaxHeaderBytes:    64 << 10,
+		Handler: h,
+		// One limit for headers and body: a second one would set another timer for each request.
+		ReadTimeout:    30 * time.Second,
+		WriteTimeout:   120 * time.Second,
+		IdleTimeout:    120 * time.Second,
+		MaxHeaderBytes: 64 << 10,
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -50,6 +51,9 @@ func newTestServer(t testing.TB, o Options) *Server {
 	t.Helper()
 	if o.Auth == nil {
 		o.Auth = callers
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
 	}
 	if o.ErrorsBase == "" {
 		o.ErrorsBase = "https://errors.test"

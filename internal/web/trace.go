@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
+	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
 )
@@ -94,4 +95,10 @@ func (s *Server) traced(next http.Handler) http.Handler {
 		otelhttp.WithTracerProvider(s.options.Tracer),
 		otelhttp.WithPropagators(propagation.TraceContext{}),
 		otelhttp.WithFilter(func(r *http.Request) bool { return !isUnobserved(r.URL.Path) }))
+}
+
+// nameSpan groups the spans of a route, whatever its parameters.
+func (e *endpoint) nameSpan(span trace.Span) {
+	span.SetName(e.name)
+	span.SetAttributes(attribute.String("http.route", e.route.path))
 }

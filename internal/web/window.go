@@ -151,7 +151,6 @@ func (s *windowShard) window(key windowKey, at time.Duration) *window {
 	win, ok := s.byKey[key]
 	if !ok {
 		if len(s.byKey) >= keysPerShard {
-			s.sweep(at)
 			s.evict()
 		}
 		win = &window{}
@@ -169,11 +168,9 @@ func (s *windowShard) sweep(at time.Duration) {
 	}
 }
 
-// evict makes room for a newcomer by forgetting one of a few callers, the one that has used least.
+// evict makes room for a newcomer by forgetting one of a few callers, the one that has used least. It
+// looks at no more than a few, so that a flood from many addresses costs no more than any other.
 func (s *windowShard) evict() {
-	if len(s.byKey) < keysPerShard {
-		return
-	}
 	var least windowKey
 	seen, count := 0, 0
 	for key, win := range s.byKey {
