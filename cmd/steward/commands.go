@@ -35,7 +35,7 @@ func (serveCommand) Run(ctx context.Context, cfg *config.Config) error {
 // start joins the program on a store that it makes where there is none, runs fn and closes the store
 // whatever happened.
 func start(ctx context.Context, cfg *config.Config, fn func(*app.App) error) error {
-	a, err := app.New(ctx, app.Options{Config: *cfg, Version: version, Log: newLog(cfg), Out: os.Stdout})
+	a, err := app.New(ctx, app.Options{Config: *cfg, Version: version, Log: newLog(cfg), Out: os.Stdout, Hash: tune()})
 	if err != nil {
 		return err
 	}

@@ -117,7 +117,7 @@ func (a *API) register(ctx context.Context, in *registerInput) (*web.Reply[regis
 	if err != nil {
 		return nil, err
 	}
-	return web.OK(registeredUser{ID: u.ID, Email: u.Email, FullName: u.FullName(), CreatedAt: u.CreatedAt.Time}), nil
+	return web.Created("/api/v1/users/"+u.ID.String(), registeredUser{ID: u.ID, Email: u.Email, FullName: u.FullName(), CreatedAt: u.CreatedAt.Time}), nil
 }
 
 type refreshInput struct {

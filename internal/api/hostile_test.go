@@ -230,3 +230,77 @@ func TestNoSecretReachesTheAuditLog(t *testing.T) {
 		}
 	})
 }
+
+func TestSpellingsOfOneAddress(t *testing.T) {
+	each(t, func(t *testing.T, s *apptest.Server) {
+		token := s.Login(t, apptest.AdminEmail, apptest.AdminPassword).Token
+		for _, path := range []string{"/api/v1/apps/", "/api/v1/%61pps", "/api/auth/me/"} {
+			s.Get(t, path, token).Want(t, http.StatusOK)
+		}
+		s.Get(t, "/api", "").WantEnvelope(t, http.StatusNotFound, "NOT_FOUND")
+		s.Get(t, "/api/v1/apps?search=%zz", token).WantProblem(t, http.StatusBadRequest, "VALIDATION_ERROR").WantField(t, "query")
+		s.Get(t, "/api/auth/me?include=nonsense", token).WantEnvelope(t, http.StatusBadRequest, "VALIDATION_ERROR").WantField(t, "include")
+		s.Get(t, "/api/auth/me?include=PROFILE", token).Want(t, http.StatusOK)
+	})
+}
+
+func TestARouteWithoutABodyTakesAnEmptyOneOnly(t *testing.T) {
+	each(t, func(t *testing.T, s *apptest.Server) {
+		for _, body := range []string{"", "{}", " { } "} {
+			token := s.Login(t, apptest.AdminEmail, apptest.AdminPassword).Token
+			s.Do(t, apptest.Request{Method: "POST", Path: "/api/auth/logout", Token: token, Body: body, Header: map[string]string{"Content-Type": "text/plain"}}).Want(t, http.StatusOK)
+		}
+		token := s.Login(t, apptest.AdminEmail, apptest.AdminPassword).Token
+		s.Post(t, "/api/auth/logout", token, "garbage").WantEnvelope(t, http.StatusBadRequest, "VALIDATION_ERROR").WantField(t, "body")
+		s.Post(t, "/api/auth/logout", token, strings.Repeat(" ", 2<<20)).WantEnvelope(t, http.StatusRequestEntityTooLarge, "BODY_TOO_LARGE")
+		wantAlive(t, s, token)
+	})
+}
+
+func TestAnEffectWhoseAnswerWasLostIsNotRepeated(t *testing.T) {
+	each(t, func(t *testing.T, s *apptest.Server) {
+		token := s.Login(t, apptest.AdminEmail, apptest.AdminPassword).Token
+		create := func(app string) apptest.Answer {
+			return s.Do(t, apptest.Request{Method: "POST", Path: "/api/v1/apps", Token: token, Body: m{"appId": app, "name": app}, Header: map[string]string{"Idempotency-Key": app}})
+		}
+		create("lost").Want(t, http.StatusCreated)
+		// The program died after the effect was durable and before the answer was kept.
+		s.Write(t, `UPDATE idempotency_keys SET status = 1, body = ''`)
+		s.Write(t, `DELETE FROM apps`)
+		s.Clock.Advance(2 * time.Minute)
+		create("lost").WantProblem(t, http.StatusConflict, "IDEMPOTENCY_KEY_CONFLICT")
+		if n := one[int](t, s, `SELECT count(*) FROM apps`); n != 0 {
+			t.Errorf("the call was done again: %d apps", n)
+		}
+		// It died before anything was written: then the call may run.
+		s.Write(t, `UPDATE idempotency_keys SET status = 0`)
+		create("lost").Want(t, http.StatusCreated)
+		if replayed := create("lost").Want(t, http.StatusCreated); replayed.Header.Get("Idempotency-Replayed") != "true" {
+			t.Error("not replayed")
+		}
+	})
+}
+
+func TestAReplayedProblemCarriesTheTraceOfItsOwnRequest(t *testing.T) {
+	each(t, func(t *testing.T, s *apptest.Server) {
+		token := s.Login(t, apptest.AdminEmail, apptest.AdminPassword).Token
+		s.Post(t, "/api/v1/apps", token, m{"appId": "taken", "name": "Taken"}).Want(t, http.StatusCreated)
+		for range 2 {
+			a := s.Do(t, apptest.Request{Method: "POST", Path: "/api/v1/apps", Token: token, Body: m{"appId": "taken", "name": "Taken"}, Header: map[string]string{"Idempotency-Key": "k"}}).
+				WantProblem(t, http.StatusConflict, "APP_ALREADY_EXISTS")
+			if a.JSON["traceId"] != a.Header.Get("X-Trace-Id") {
+				t.Errorf("trace id %v in the body, %s in the header", a.JSON["traceId"], a.Header.Get("X-Trace-Id"))
+			}
+		}
+	})
+}
+
+func TestTheTypeOfAProblemIsAPage(t *testing.T) {
+	each(t, func(t *testing.T, s *apptest.Server) {
+		problem := s.Get(t, "/api/v1/nothing", "").WantProblem(t, http.StatusNotFound, "NOT_FOUND").JSON["type"].(string)
+		page := s.Get(t, strings.TrimPrefix(problem, apptest.PublicURL), "").Want(t, http.StatusOK)
+		if !strings.Contains(string(page.Raw), "APP_NOT_FOUND") {
+			t.Errorf("the page does not list the codes: %s", page.Raw)
+		}
+	})
+}

@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -14,7 +13,7 @@ import (
 
 type meInput struct {
 	web.Bearer
-	Include string `query:"include" maxLength:"20" doc:"profile for the profile form."`
+	Include string `query:"include" enum:"profile" doc:"profile for the profile form."`
 }
 
 // currentUser is the basic form, as the token has it.
@@ -42,7 +41,7 @@ type userProfile struct {
 }
 
 func (a *API) me(ctx context.Context, in *meInput) (*web.Reply[web.OneOf[currentUser, userProfile]], error) {
-	if strings.EqualFold(in.Include, "profile") {
+	if in.Include == "profile" {
 		p, err := a.Identity.Profile(ctx)
 		if err != nil {
 			return nil, err

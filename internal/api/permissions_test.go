@@ -552,7 +552,9 @@ func TestPermissionCatalog(t *testing.T) {
 }
 
 func testSuggestedCategories(t *testing.T, s *apptest.Server, admin string) {
-	get := func(query string) apptest.Answer { return s.Get(t, permissionsPath+"/catalog/categories?"+query, admin) }
+	get := func(query string) apptest.Answer {
+		return s.Get(t, permissionsPath+"/catalog/categories?"+query, admin)
+	}
 	for _, c := range []struct{ name, query, want string }{
 		{"those in which the text occurs", "search=ILL", "BILLING 3"},
 		{"beyond ASCII", "search=" + url.QueryEscape("ÄR"), "Ärger 1"},

@@ -10,8 +10,9 @@ import (
 	"steward/internal/web"
 )
 
-// roleDto is a role as v1 routes show it.
-type roleDto struct {
+// RoleDto is a role as v1 routes show it. Like every type that is embedded here it is exported, or the
+// API reference would not see its fields.
+type RoleDto struct {
 	ID            uuid.UUID   `json:"id"`
 	TenantID      *uuid.UUID  `json:"tenantId" doc:"null for a system role."`
 	Name          string      `json:"name"`
@@ -23,8 +24,8 @@ type roleDto struct {
 	UpdatedAt     time.Time   `json:"updatedAt" doc:"The last change to the role itself; users who come and go do not count."`
 }
 
-func roleDtoOf(r identity.Role) roleDto {
-	dto := roleDto{
+func roleDtoOf(r identity.Role) RoleDto {
+	dto := RoleDto{
 		ID: r.ID, TenantID: r.TenantID, Name: r.Name, Description: r.Description, IsSystemRole: r.IsSystem(),
 		Permissions: r.Codes(), PermissionIDs: make([]uuid.UUID, len(r.Permissions)),
 		CreatedAt: r.CreatedAt.Time, UpdatedAt: r.UpdatedAt.Time,
@@ -37,12 +38,12 @@ func roleDtoOf(r identity.Role) roleDto {
 
 // roleWithUserCountDto adds who holds it.
 type roleWithUserCountDto struct {
-	roleDto
+	RoleDto
 	UserCount int `json:"userCount" doc:"How many users hold the role in the tenant."`
 }
 
 func roleWithUserCountDtoOf(r identity.Role) roleWithUserCountDto {
-	return roleWithUserCountDto{roleDto: roleDtoOf(r), UserCount: r.UserCount}
+	return roleWithUserCountDto{RoleDto: roleDtoOf(r), UserCount: r.UserCount}
 }
 
 type rolePath struct {
@@ -57,13 +58,13 @@ func (a *API) getRole(ctx context.Context, in *rolePath) (*web.Reply[roleWithUse
 	return web.OK(roleWithUserCountDtoOf(role)).WithETag(role.Version()), nil
 }
 
-// roleOptions is what every body may say of a role; left out or null means nothing is said.
-type roleOptions struct {
+// RoleOptions is what every body may say of a role; left out or null means nothing is said.
+type RoleOptions struct {
 	Description   *string           `json:"description" required:"false" maxLength:"500" doc:"An empty text clears it."`
 	PermissionIDs web.Opt[[]web.ID] `json:"permissionIds,omitzero" required:"false" doc:"All permissions that the role shall hold, at most 1000; repeated ids count once. Left out or null it says nothing, an empty list means none."`
 }
 
-func (o roleOptions) change(name *string) identity.RoleChange {
+func (o RoleOptions) change(name *string) identity.RoleChange {
 	change := identity.RoleChange{Name: name, Description: o.Description}
 	if given := o.PermissionIDs.Ptr(); given != nil {
 		ids := make([]uuid.UUID, len(*given))
@@ -78,12 +79,12 @@ func (o roleOptions) change(name *string) identity.RoleChange {
 type createRoleInput struct {
 	Body struct {
 		Name string `json:"name" minLength:"1" maxLength:"100" doc:"Unique in the tenant and among the system roles, in any case."`
-		roleOptions
+		RoleOptions
 		TenantID *web.ID `json:"tenantId" required:"false" doc:"Tenant that the role shall belong to: another one than that of the token only with admin:system."`
 	}
 }
 
-func (a *API) createRole(ctx context.Context, in *createRoleInput) (*web.Reply[roleDto], error) {
+func (a *API) createRole(ctx context.Context, in *createRoleInput) (*web.Reply[RoleDto], error) {
 	role, err := a.Identity.CreateRole(ctx, chosen(in.Body.TenantID), in.Body.change(&in.Body.Name))
 	if err != nil {
 		return nil, err
@@ -96,11 +97,11 @@ type updateRoleInput struct {
 	web.IfMatch
 	Body struct {
 		Name *string `json:"name" required:"false" minLength:"1" maxLength:"100" doc:"Unique in the tenant and among the system roles, in any case."`
-		roleOptions
+		RoleOptions
 	}
 }
 
-func (a *API) updateRole(ctx context.Context, in *updateRoleInput) (*web.Reply[roleDto], error) {
+func (a *API) updateRole(ctx context.Context, in *updateRoleInput) (*web.Reply[RoleDto], error) {
 	role, err := a.Identity.UpdateRole(ctx, in.ID.UUID, in.Fits, in.Body.change(in.Body.Name))
 	if err != nil {
 		return nil, err

@@ -114,7 +114,7 @@ type userRolesInput struct {
 	UserID web.ID `path:"userId"`
 }
 
-func (a *API) userRoles(ctx context.Context, in *userRolesInput) (*web.Reply[[]roleDto], error) {
+func (a *API) userRoles(ctx context.Context, in *userRolesInput) (*web.Reply[[]RoleDto], error) {
 	roles, err := a.Identity.UserRoles(ctx, in.UserID.UUID)
 	if err != nil {
 		return nil, err

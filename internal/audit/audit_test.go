@@ -128,7 +128,7 @@ func TestEntriesWithoutATimeAreOfNow(t *testing.T) {
 
 func TestManyEntriesAreWrittenInTheirOrder(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		entries := make([]audit.Entry, 1203) // several statements, the last of them not full
+		entries := make([]audit.Entry, 123) // several statements, the last of them not full
 		for i := range entries {
 			entries[i] = audit.Entry{Action: "app.created", TargetType: "app", TargetID: strconv.Itoa(i), After: map[string]any{"n": i}}
 		}

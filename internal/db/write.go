@@ -19,12 +19,33 @@ func (d *DB) Write(ctx context.Context, fn func(tx Tx) error) error {
 		return err
 	}
 	defer d.writing.Done()
-	t, err := d.engine.write(ctx, fn)
+	t, err := d.engine.write(ctx, witnessed(ctx, fn))
 	if err != nil {
 		return err
 	}
 	d.committed(t)
 	return nil
+}
+
+type witnessKey struct{}
+
+// WithWitness has fn run at the end of every transaction that Write makes under the context: for a
+// record that must exist if and only if something was written.
+func WithWitness(ctx context.Context, fn func(tx Tx) error) context.Context {
+	return context.WithValue(ctx, witnessKey{}, fn)
+}
+
+func witnessed(ctx context.Context, fn func(tx Tx) error) func(tx Tx) error {
+	witness, ok := ctx.Value(witnessKey{}).(func(tx Tx) error)
+	if !ok {
+		return fn
+	}
+	return func(tx Tx) error {
+		if err := fn(tx); err != nil {
+			return err
+		}
+		return witness(tx)
+	}
 }
 
 // committed runs what was waiting for the commit: hooks first, then subscribers.

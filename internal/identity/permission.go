@@ -156,7 +156,7 @@ func (s *Service) UpdatePermission(ctx context.Context, id uuid.UUID, match reso
 			return err
 		}
 		p.UpdatedAt = before.next(s.now())
-		if err := updatePermissions(ctx, tx, p.UpdatedAt, p); err != nil {
+		if err := updatePermissions(ctx, tx, p); err != nil {
 			return fmt.Errorf("update permission %s: %w", id, err)
 		}
 		return audit.Write(ctx, tx, s.permissionEntry("updated", &before, &p))

@@ -160,7 +160,7 @@ func readPermissionCSV(content []byte) ([]PermissionRow, error) {
 func csvFault(err error) error {
 	var wrong *csv.ParseError
 	if errors.As(err, &wrong) {
-		return fault.Invalid("file", "is neither JSON nor valid CSV: see line %d", wrong.Line).Because(err)
+		return fault.Invalid("file", "is neither JSON nor valid CSV: see line %d", wrong.StartLine).Because(err)
 	}
 	return fault.Invalid("file", "is neither JSON nor valid CSV").Because(err)
 }

@@ -103,7 +103,11 @@ func (s *Service) ImportPermissions(ctx context.Context, in PermissionImport) (I
 	for {
 		plan := &importPlan{}
 		err := s.db.Write(ctx, func(tx db.Tx) (err error) {
-			if plan, err = s.planImport(ctx, tx, in, tx.Dialect().ForUpdate()); err != nil || plan.result.Failed > 0 {
+			lock := ""
+			if in.Upsert {
+				lock = tx.Dialect().ForUpdate()
+			}
+			if plan, err = s.planImport(ctx, tx, in, lock); err != nil || plan.result.Failed > 0 {
 				return err
 			}
 			return s.carryOut(ctx, tx, plan)
@@ -132,16 +136,14 @@ func (s *Service) planImport(ctx context.Context, q db.Queryer, in PermissionImp
 		Mode: in.Mode, DryRun: in.DryRun, Upsert: in.Upsert, Total: len(in.Rows), Rows: make([]ImportedRow, 0, len(in.Rows)),
 	}}
 	for i, row := range in.Rows {
-		if key := codeKey(row.code()); key != "" && p.first[key] == 0 {
+		// What is no code in its form is not looked up: it may hold what a database refuses.
+		if key := codeKey(row.code()); permissionForm.MatchString(key) && p.first[key] == 0 {
 			p.first[key] = i + 1
 		}
 	}
 	var err error
 	if p.existing, err = listPermissionsByCode(ctx, q, slices.Sorted(maps.Keys(p.first)), lock); err != nil {
 		return p, fmt.Errorf("look up the permissions of an import: %w", err)
-	}
-	for _, existing := range p.existing {
-		p.now = existing.next(p.now)
 	}
 	for i, row := range in.Rows {
 		if err := p.add(i+1, row); err != nil {
@@ -155,7 +157,7 @@ func (s *Service) planImport(ctx context.Context, q db.Queryer, in PermissionImp
 // add plans one row.
 func (p *importPlan) add(number int, row PermissionRow) error {
 	wrong := row.check()
-	if first := p.first[codeKey(row.code())]; first != number && row.code() != "" {
+	if first := p.first[codeKey(row.code())]; first != 0 && first != number {
 		wrong = append(wrong, fmt.Sprintf("code is the same as in row %d", first))
 	}
 	outcome := RowFailed
@@ -192,7 +194,7 @@ func (p *importPlan) decide(row PermissionRow) (ImportOutcome, error) {
 	if after == before {
 		return RowUnchanged, nil
 	}
-	after.UpdatedAt = p.now
+	after.UpdatedAt = before.next(p.now)
 	p.updated = append(p.updated, after)
 	return RowUpdated, nil
 }
@@ -208,7 +210,7 @@ func (s *Service) carryOut(ctx context.Context, tx db.Tx, p *importPlan) error {
 	if created < len(p.created) {
 		return errOvertaken
 	}
-	if err := updatePermissions(ctx, tx, p.now, p.updated...); err != nil {
+	if err := updatePermissions(ctx, tx, p.updated...); err != nil {
 		return fmt.Errorf("update the permissions of an import: %w", err)
 	}
 	entries := make([]audit.Entry, 0, len(p.created)+len(p.updated))

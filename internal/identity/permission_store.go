@@ -69,11 +69,18 @@ func findPermissionByCode(ctx context.Context, q db.Queryer, roles countedRoles,
 	return db.One[Permission](ctx, q, text, f.args...)
 }
 
+// How many permissions one statement looks up and how many it writes. More gain nothing: SQLite takes a
+// time for each placeholder that grows with their number.
+const (
+	lookupBatch = 200
+	writeBatch  = 16
+)
+
 // listPermissionsByCode reads the permissions that have one of the codes, by code key. With a lock they
 // stay as they are until the commit, and two calls that lock the same take turns.
 func listPermissionsByCode(ctx context.Context, q db.Queryer, keys []string, lock string) (map[string]Permission, error) {
 	found := map[string]Permission{}
-	for batch := range slices.Chunk(keys, permissionBatch) {
+	for batch := range slices.Chunk(keys, lookupBatch) {
 		some, err := db.All[Permission](ctx, q, `
 			SELECT id, code, description, category, is_system, created_at, updated_at, 0 AS role_count
 			FROM permissions WHERE code_key IN (`+db.In(1, len(batch))+`) ORDER BY code_key`+lock, db.Args(nil, batch)...)
@@ -86,9 +93,6 @@ func listPermissionsByCode(ctx context.Context, q db.Queryer, keys []string, loc
 	}
 	return found, nil
 }
-
-// permissionBatch is how many permissions one statement writes.
-const permissionBatch = 500
 
 // insertPermissions tells how many were new: the codes of the others are taken.
 func insertPermissions(ctx context.Context, tx db.Tx, permissions ...Permission) (int, error) {
@@ -106,7 +110,7 @@ func insertSystemPermission(ctx context.Context, tx db.Tx, id uuid.UUID, shipped
 }
 
 func writePermissions(ctx context.Context, tx db.Tx, permissions []Permission, onConflict string) (written int, err error) {
-	for batch := range slices.Chunk(permissions, permissionBatch) {
+	for batch := range slices.Chunk(permissions, writeBatch) {
 		f := &permissionFilter{}
 		rows := make([]string, len(batch))
 		for i, p := range batch {
@@ -124,25 +128,17 @@ func writePermissions(ctx context.Context, tx db.Tx, permissions []Permission, o
 	return written, nil
 }
 
-// updatePermissions writes description and category of permissions that the transaction has locked.
-func updatePermissions(ctx context.Context, tx db.Tx, at db.Time, permissions ...Permission) error {
-	for batch := range slices.Chunk(permissions, permissionBatch) {
-		f := &permissionFilter{}
-		updatedAt := f.bind(at)
-		rows := make([]string, len(batch))
-		for i, p := range batch {
-			rows[i] = f.row(codeKey(p.Code), p.Description, p.Category, categoryKey(p.Category), permissionSearchKey(p))
-		}
-		_, err := tx.Exec(ctx, `
-			WITH v (code_key, description, category, category_key, search_key) AS (VALUES `+strings.Join(rows, ", ")+`)
-			UPDATE permissions SET description = v.description, category = v.category, category_key = v.category_key,
-				search_key = v.search_key, updated_at = `+updatedAt+`
-			FROM v WHERE permissions.code_key = v.code_key`, f.args...)
-		if err != nil {
-			return err
-		}
+// updatePermissions writes permissions that the transaction has locked. They are there, so none is
+// inserted, and the ids that would be needed for that are used for nothing.
+func updatePermissions(ctx context.Context, tx db.Tx, permissions ...Permission) error {
+	candidates := slices.Clone(permissions)
+	for i := range candidates {
+		candidates[i].ID = uuid.New()
 	}
-	return nil
+	_, err := writePermissions(ctx, tx, candidates, `
+		ON CONFLICT (code_key) DO UPDATE SET description = excluded.description, category = excluded.category,
+			category_key = excluded.category_key, search_key = excluded.search_key, updated_at = excluded.updated_at`)
+	return err
 }
 
 func permissionSearchKey(p Permission) string {

@@ -65,9 +65,9 @@ const (
 )
 
 var (
-	hostLabel    = regexp.MustCompile(`^[\p{L}\p{N}]([\p{L}\p{M}\p{N}-]{0,61}[\p{L}\p{M}\p{N}])?$`)
-	languageTag  = regexp.MustCompile(`^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$`)
-	identifierOf = regexp.MustCompile(`^[A-Za-z0-9_-]{0,100}$`)
+	hostLabel      = regexp.MustCompile(`^[\p{L}\p{N}]([\p{L}\p{M}\p{N}-]{0,61}[\p{L}\p{M}\p{N}])?$`)
+	languageTag    = regexp.MustCompile(`^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$`)
+	identifierForm = regexp.MustCompile(`^[A-Za-z0-9_-]{0,100}$`)
 )
 
 // check reports everything that is wrong with what was given.
@@ -75,7 +75,7 @@ func (f TenantFields) check() error {
 	wrong := fields{}
 	checkGiven(f.Name, func(name string) { wrong.checkTenantName("name", name) })
 	checkGiven(f.Identifier, func(identifier string) {
-		if !identifierOf.MatchString(identifier) {
+		if !identifierForm.MatchString(identifier) {
 			wrong.add("identifier", "must be made of letters, digits, hyphens and underscores, at most 100")
 		}
 	})

@@ -169,7 +169,7 @@ func (r *Resource[T, C, U, Q]) exactlyOne(ctx context.Context, tx db.Tx, verb, t
 func (r *Resource[T, C, U, Q]) refused(verb string, err error) error {
 	switch {
 	case db.IsUnique(err):
-		return fault.New(r.AlreadyExists, "Such a %s already exists.", r.Singular).Because(err)
+		return fault.New(r.AlreadyExists, "There is such a %s already.", r.Singular).Because(err)
 	case db.IsForeignKey(err) && r.InUse != "":
 		return fault.New(r.InUse, "The %s is in use.", r.Singular).Because(err)
 	}

@@ -133,6 +133,22 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 	return readLimited(w, r, limit)
 }
 
+// refuseBody lets a route that takes no body have an empty one or {}, whatever its content type.
+func refuseBody(w http.ResponseWriter, r *http.Request, limit int64) error {
+	if r.ContentLength == 0 || r.Body == nil || r.Body == http.NoBody || r.Method == http.MethodGet {
+		return nil
+	}
+	raw, err := readLimited(w, r, limit)
+	if err != nil {
+		return err
+	}
+	var members map[string]any
+	if len(bytes.TrimSpace(raw)) > 0 && (json.Unmarshal(raw, &members) != nil || len(members) > 0) {
+		return fault.Invalid(bodyRoot, "must be empty: this route takes no body")
+	}
+	return nil
+}
+
 // readLimited reads a body that is there. Where it is too large the connection ends with the answer:
 // the rest is not worth reading.
 func readLimited(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
@@ -188,6 +204,5 @@ func isJSON(h http.Header) bool {
 		return false
 	}
 	charset, named := parameters["charset"]
-	return (media == "application/json" || strings.HasPrefix(media, "application/") && strings.HasSuffix(media, "+json")) &&
-		(!named || strings.EqualFold(charset, "utf-8") || strings.EqualFold(charset, "us-ascii"))
+	return media == "application/json" && (!named || strings.EqualFold(charset, "utf-8") || strings.EqualFold(charset, "us-ascii"))
 }

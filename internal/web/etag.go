@@ -17,11 +17,11 @@ func (m IfMatch) Fits(version string) bool {
 // matchETag looks for the version in a list of entity tags. A weak tag counts only where the caller
 // merely wants to save a transfer.
 func matchETag(header, version string, weak bool) bool {
+	if strings.TrimSpace(header) == "*" {
+		return true
+	}
 	for tag := range strings.SplitSeq(header, ",") {
 		tag = strings.TrimSpace(tag)
-		if tag == "*" {
-			return true
-		}
 		if rest, isWeak := strings.CutPrefix(tag, "W/"); isWeak {
 			if !weak {
 				continue

@@ -75,7 +75,26 @@ func (s *Server) serveExchange(w http.ResponseWriter, r *http.Request) {
 	if s.cors.answer(ex, r) {
 		return
 	}
-	s.router.ServeHTTP(ex, r)
+	s.router.ServeHTTP(ex, sameAddress(r))
+}
+
+// sameAddress undoes what makes two spellings of one address: a slash at the end, and escapes that
+// stand for plain characters. An escaped slash stays, because it is no separator.
+func sameAddress(r *http.Request) *http.Request {
+	plain := r.URL.RawPath != "" && !strings.Contains(strings.ToLower(r.URL.RawPath), "%2f")
+	slash := strings.HasPrefix(r.URL.Path, "/api/") && strings.HasSuffix(r.URL.Path, "/")
+	if !plain && !slash {
+		return r
+	}
+	copied, address := *r, *r.URL
+	if plain {
+		address.RawPath = ""
+	}
+	if slash {
+		address.Path, address.RawPath = strings.TrimRight(address.Path, "/"), strings.TrimRight(address.RawPath, "/")
+	}
+	copied.URL = &address
+	return &copied
 }
 
 func cleanUserAgent(text string) string {
@@ -96,8 +115,13 @@ func (ex *exchange) finish(r *http.Request) {
 	}
 	took := time.Since(ex.started)
 	ex.counts().observe(ex.status, took)
-	if ex.s.log.Enabled(r.Context(), slog.LevelDebug) && !isUnobserved(r.URL.Path) {
-		ex.logAccess(r, took)
+	// A refusal carries a trace id, and whoever is shown one must find it in the log.
+	level := slog.LevelDebug
+	if ex.status >= http.StatusBadRequest && ex.status != statusGone && !ex.logged {
+		level = slog.LevelInfo
+	}
+	if ex.s.log.Enabled(r.Context(), level) && !isUnobserved(r.URL.Path) {
+		ex.logAccess(r, level, took)
 	}
 }
 
@@ -161,8 +185,8 @@ func (ex *exchange) logFailure(r *http.Request, status int, err error) {
 		append(ex.attrs(r), slog.Int("status", status), slog.String("error", err.Error()))...)
 }
 
-func (ex *exchange) logAccess(r *http.Request, took time.Duration) {
-	ex.s.log.LogAttrs(r.Context(), slog.LevelDebug, "request",
+func (ex *exchange) logAccess(r *http.Request, level slog.Level, took time.Duration) {
+	ex.s.log.LogAttrs(r.Context(), level, "request",
 		append(ex.attrs(r), slog.Int("status", ex.status), slog.Duration("took", took))...)
 }
 

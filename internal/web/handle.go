@@ -139,7 +139,7 @@ func (e *endpoint) serve(ctx context.Context, ex *exchange, r *http.Request) (*a
 	if err != nil {
 		return nil, err
 	}
-	return e.once(ctx, attempt, func() (*answer, error) { return e.run(ctx, ex, r, in) })
+	return e.once(ctx, attempt, func(ctx context.Context) (*answer, error) { return e.run(ctx, ex, r, in) })
 }
 
 func (e *endpoint) limit(ctx context.Context, ex *exchange, actor *scope.Actor) error {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"steward/internal/db"
 	"steward/internal/fault"
 	"steward/internal/scope"
 )
@@ -71,9 +72,9 @@ func fingerprintOf(r *http.Request, raw []byte) string {
 
 // once runs call unless an earlier one with the same key has an answer, which is then replayed. An
 // answer that is our own failure is not kept: the caller may try again with the same key.
-func (e *endpoint) once(ctx context.Context, a *attempt, call func() (*answer, error)) (*answer, error) {
+func (e *endpoint) once(ctx context.Context, a *attempt, call func(context.Context) (*answer, error)) (*answer, error) {
 	if a == nil {
-		return call()
+		return call(ctx)
 	}
 	kept, err := e.s.beginAttempt(ctx, a, e.timeout)
 	if err != nil || kept != nil {
@@ -88,7 +89,9 @@ func (e *endpoint) once(ctx context.Context, a *attempt, call func() (*answer, e
 			e.s.settle(after, e.s.dropAttempt(after, a))
 		}
 	}()
-	ans, err := call()
+	// The key is marked in the very transaction that has the effect: should the program die before the
+	// answer is kept, the call is never done a second time.
+	ans, err := call(db.WithWitness(ctx, func(tx db.Tx) error { return markAttempt(ctx, tx, a) }))
 	if err != nil || ans.status >= http.StatusInternalServerError {
 		return ans, err
 	}

@@ -16,10 +16,17 @@ import (
 
 	"steward/internal/db"
 	"steward/internal/fault"
+	"steward/internal/scope"
 )
 
 // takeoverGrace is how long after its time limit a first runner is still waited for.
 const takeoverGrace = 5 * time.Second
+
+// What the status of a row says while there is no answer yet.
+const (
+	attemptRuns    = 0
+	attemptWritten = 1 // something was written under the key
+)
 
 // keptAttempt is the row of an attempt.
 type keptAttempt struct {
@@ -45,18 +52,20 @@ func (s *Server) beginAttempt(ctx context.Context, a *attempt, timeout time.Dura
 		if err != nil {
 			return err
 		}
-		lost := earlier.status == 0 && !earlier.started.Add(timeout+takeoverGrace).After(now)
+		lost := earlier.status <= attemptWritten && !earlier.started.Add(timeout+takeoverGrace).After(now)
 		switch {
 		case !earlier.expires.After(now):
 			return takeOverAttempt(ctx, tx, a, now)
 		case earlier.fingerprint != a.fingerprint:
 			return fault.New(fault.IdempotencyMismatch, "The key was used for another request.")
+		case lost && earlier.status == attemptWritten:
+			return fault.New(fault.IdempotencyBusy, "The first call with this key took effect, but its answer was lost. Read what it made.")
 		case lost:
 			return takeOverAttempt(ctx, tx, a, now)
-		case earlier.status == 0:
+		case earlier.status <= attemptWritten:
 			return fault.New(fault.IdempotencyBusy, "The first call with this key still runs.").RetryIn(retrySoon)
 		}
-		kept, err = earlier.answer()
+		kept, err = earlier.answer(scope.OriginFrom(ctx).TraceID)
 		return err
 	})
 	if _, ok := fault.From(err); !ok && err != nil {
@@ -90,11 +99,19 @@ func takeOverAttempt(ctx context.Context, tx db.Tx, a *attempt, now time.Time) e
 	return err
 }
 
-// dropAttempt frees the key, if it is still this runner's.
+// markAttempt notes in the transaction of the effect that there is one.
+func markAttempt(ctx context.Context, tx db.Tx, a *attempt) error {
+	_, err := tx.Exec(ctx, `UPDATE idempotency_keys SET status = $5
+		WHERE caller = $1 AND route = $2 AND key = $3 AND owner = $4 AND status = $6`,
+		a.caller, a.route, a.key, a.owner, attemptWritten, attemptRuns)
+	return err
+}
+
+// dropAttempt frees the key, if it is still this runner's and nothing was written under it.
 func (s *Server) dropAttempt(ctx context.Context, a *attempt) error {
 	return s.options.DB.Write(ctx, func(tx db.Tx) error {
-		_, err := tx.Exec(ctx, `DELETE FROM idempotency_keys WHERE caller = $1 AND route = $2 AND key = $3 AND owner = $4`,
-			a.caller, a.route, a.key, a.owner)
+		_, err := tx.Exec(ctx, `DELETE FROM idempotency_keys WHERE caller = $1 AND route = $2 AND key = $3 AND owner = $4 AND status = $5`,
+			a.caller, a.route, a.key, a.owner, attemptRuns)
 		return err
 	})
 }
@@ -106,7 +123,7 @@ func (s *Server) keepAnswer(ctx context.Context, a *attempt, ans *answer, onceSh
 		return fmt.Errorf("remove once-shown fields: %w", err)
 	}
 	headers, err := json.Marshal(map[string]string{
-		"Content-Type": ans.contentType, "Location": ans.location, "ETag": ans.etag,
+		"Content-Type": ans.contentType, "Location": ans.location, "ETag": ans.etag, "X-Trace-Id": scope.OriginFrom(ctx).TraceID,
 	}, json.Deterministic(true))
 	if err != nil {
 		return err
@@ -119,14 +136,15 @@ func (s *Server) keepAnswer(ctx context.Context, a *attempt, ans *answer, onceSh
 	})
 }
 
-func (k keptAttempt) answer() (*answer, error) {
+// answer is the kept one, but for the trace id in a problem, which is that of the request at hand.
+func (k keptAttempt) answer(traceID string) (*answer, error) {
 	var headers map[string]string
 	if err := json.Unmarshal([]byte(k.headers), &headers); err != nil {
 		return nil, fmt.Errorf("read a kept answer: %w", err)
 	}
 	return &answer{
 		status: k.status, contentType: headers["Content-Type"], location: headers["Location"], etag: headers["ETag"],
-		body: []byte(k.body), replayed: true,
+		body: bytes.ReplaceAll([]byte(k.body), []byte(`"traceId":"`+headers["X-Trace-Id"]+`"`), []byte(`"traceId":"`+traceID+`"`)), replayed: true,
 	}, nil
 }
 

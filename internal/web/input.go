@@ -3,6 +3,7 @@ package web
 import (
 	"fmt"
 	"net/http"
+	"net/url"
 	"reflect"
 	"slices"
 	"strings"
@@ -93,6 +94,12 @@ func (in *input) bind(r *http.Request, raw []byte, v reflect.Value) error {
 	var wrong []fault.Field
 	if len(in.params) > 0 {
 		source := paramSource{r: r}
+		if r.URL.RawQuery != "" {
+			var err error
+			if source.query, err = url.ParseQuery(r.URL.RawQuery); err != nil {
+				wrong = append(wrong, fault.Field{Name: "query", Message: "is not a valid query string"})
+			}
+		}
 		for i := range in.params {
 			wrong = append(wrong, in.params[i].bind(&source, v)...)
 		}

@@ -146,10 +146,9 @@ func (s *Server) undoAll(keys []windowKey, now time.Time) {
 }
 
 func (e *endpoint) windowKey(r *rule, ex *exchange, actor *scope.Actor, word string) windowKey {
-	key := windowKey{rule: r}
+	key := windowKey{rule: r, route: e}
 	switch r.by {
 	case byCaller:
-		key.route = e
 		if actor != nil {
 			key.user, key.who = true, actor.UserID
 			return key

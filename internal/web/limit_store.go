@@ -65,7 +65,7 @@ func (s *Server) takeShared(ctx context.Context, keys []windowKey, now time.Time
 
 // storeName is the key of the window in the store.
 func (k windowKey) storeName() string {
-	return k.rule.name + ":" + netip.AddrFrom16(k.who).Unmap().String() + ":" + k.word
+	return k.route.name + ":" + k.rule.name + ":" + netip.AddrFrom16(k.who).Unmap().String() + ":" + k.word
 }
 
 // takeWindow adds now to the instants of a window unless it is full.

@@ -92,11 +92,17 @@ func (e *endpoint) parameters() []*huma.Param {
 		params = append(params, param)
 	}
 	if e.route.idempotent {
-		most := maxIdempotency
+		least, most := 1, maxIdempotency
 		params = append(params, &huma.Param{
 			Name: idempotencyHeader, In: "header",
 			Description: "A key of your own. The same call with the same key is done once: for 24 hours it is answered with the first answer.",
-			Schema:      &huma.Schema{Type: huma.TypeString, MaxLength: &most},
+			Schema:      &huma.Schema{Type: huma.TypeString, MinLength: &least, MaxLength: &most, Pattern: "^[ -~]+$"},
+		})
+	}
+	if e.route.method == http.MethodGet && e.isVersioned() {
+		params = append(params, &huma.Param{
+			Name: "If-None-Match", In: "header", Schema: &huma.Schema{Type: huma.TypeString},
+			Description: "Versions (ETag) the caller has; the answer is 304 without a body where the present one is among them.",
 		})
 	}
 	return params
@@ -127,6 +133,11 @@ func (s *Server) responses(e *endpoint) map[string]*huma.Response {
 		success.Content = map[string]*huma.MediaType{jsonType: {Schema: schema, Example: successExample(r)}}
 	}
 	all := map[string]*huma.Response{strconv.Itoa(status): success}
+	if r.method == http.MethodGet && e.isVersioned() {
+		all[strconv.Itoa(http.StatusNotModified)] = &huma.Response{
+			Description: "The body still has a version that If-None-Match names.", Headers: e.successHeaders(),
+		}
+	}
 	for status, codes := range e.refusals() {
 		all[strconv.Itoa(status)] = s.refusal(e, status, codes)
 	}
@@ -179,12 +190,24 @@ func exampleOf(v any) any {
 	return json.RawMessage(text.Bytes())
 }
 
+// isVersioned reports whether the answer may carry the version of its body.
+func (e *endpoint) isVersioned() bool {
+	switch e.route.method {
+	case http.MethodGet:
+		return len(pathNames(e.route.path)) > 0
+	case http.MethodPost:
+		return e.route.idempotent && e.route.successStatus() == http.StatusCreated
+	default:
+		return e.route.method != http.MethodDelete && e.input.has("header", "If-Match")
+	}
+}
+
 func (e *endpoint) successHeaders() map[string]*huma.Param {
 	headers := e.commonHeaders()
 	if e.route.successStatus() == http.StatusCreated {
 		headers["Location"] = headerRef("Location")
 	}
-	if e.route.method == http.MethodGet && len(pathNames(e.route.path)) > 0 || e.input.has("header", "If-Match") {
+	if e.isVersioned() {
 		headers["ETag"] = headerRef("ETag")
 	}
 	if e.route.idempotent {

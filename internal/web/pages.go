@@ -8,6 +8,8 @@ import (
 	"path"
 
 	"github.com/go-chi/chi/v5"
+
+	"steward/internal/fault"
 )
 
 //go:embed pages
@@ -37,14 +39,30 @@ func readPageAssets(names ...string) map[string]asset {
 type pageFacts struct {
 	Version   string
 	PublicURL string
+	// Slug and Codes are for the pages behind the type of a problem.
+	Slug  string
+	Codes []fault.Meaning
+}
+
+// codesBySlug lists the codes of each class of problems.
+func codesBySlug() map[string][]fault.Meaning {
+	classes := map[string][]fault.Meaning{}
+	for _, meaning := range fault.All() {
+		slug := slugOf(meaning.Code, meaning.Status)
+		classes[slug] = append(classes[slug], meaning)
+	}
+	return classes
 }
 
 // mountPages serves the start page and the pages that mails link to: plain forms over the same API.
 func (s *Server) mountPages(r chi.Router) {
 	facts := pageFacts{Version: s.options.Version, PublicURL: s.options.PublicURL}
-	mountGet(r, "/", newPage("home.html", facts))
+	mountGet(r, "/", newPage(inLayout("home.html"), facts))
 	for _, name := range []string{"reset-password", "confirm-email", "invitation"} {
-		mountGet(r, "/"+name, newPage(name+".html", facts))
+		mountGet(r, "/"+name, newPage(inLayout(name+".html"), facts))
+	}
+	for slug, codes := range codesBySlug() {
+		mountGet(r, "/problems/"+slug, newPage(pageTemplate("pages/problem.html"), pageFacts{Version: facts.Version, PublicURL: facts.PublicURL, Slug: slug, Codes: codes}))
 	}
 	for name, a := range pageAssets {
 		mountGet(r, "/"+staticPath+name, a)
@@ -52,15 +70,19 @@ func (s *Server) mountPages(r chi.Router) {
 }
 
 // newPage renders once: the facts do not change while the process runs.
-func newPage(file string, facts pageFacts) http.Handler {
+func newPage(page *template.Template, facts pageFacts) http.Handler {
 	var html bytes.Buffer
-	if err := pageTemplate("pages/layout.html", "pages/"+file).Execute(&html, facts); err != nil {
+	if err := page.Execute(&html, facts); err != nil {
 		panic(err) // embedded: the template is broken for everybody
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		setPageHeaders(w.Header(), pagePolicy)
 		_, _ = w.Write(html.Bytes()) // fails only when the client has gone
 	})
+}
+
+func inLayout(file string) *template.Template {
+	return pageTemplate("pages/layout.html", "pages/"+file)
 }
 
 func pageTemplate(files ...string) *template.Template {

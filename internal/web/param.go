@@ -134,11 +134,10 @@ func (p *param) validate(value any) []fault.Field {
 	return wrong
 }
 
-// paramSource reads texts from one request; the query is parsed at most once.
+// paramSource reads texts from one request.
 type paramSource struct {
-	r      *http.Request
-	query  url.Values
-	parsed bool
+	r     *http.Request
+	query url.Values
 }
 
 // texts returns the non-empty values given for p: for lists both repeated and comma-separated ones.
@@ -170,14 +169,12 @@ func (s *paramSource) values(p *param) ([]string, error) {
 		text, err := pathText(s.r, p.name)
 		return []string{text}, err
 	case "header":
-		return s.r.Header[textproto.CanonicalMIMEHeaderKey(p.name)], nil
+		lines := s.r.Header[textproto.CanonicalMIMEHeaderKey(p.name)]
+		if len(lines) > 1 {
+			lines = []string{strings.Join(lines, ", ")} // several lines are one list
+		}
+		return lines, nil
 	default:
-		if s.r.URL.RawQuery == "" {
-			return nil, nil
-		}
-		if !s.parsed {
-			s.query, s.parsed = s.r.URL.Query(), true
-		}
 		return s.query[p.name], nil
 	}
 }

@@ -107,7 +107,7 @@ func slugOf(code fault.Code, status int) string {
 
 // conventionOf is the shape of errors for a path that no route answers.
 func conventionOf(path string) Convention {
-	if strings.HasPrefix(path, "/api/") && !strings.HasPrefix(path, "/api/v1/") && path != "/api/v1" {
+	if path == "/api" || strings.HasPrefix(path, "/api/") && !strings.HasPrefix(path, "/api/v1/") && path != "/api/v1" {
 		return Envelope
 	}
 	return Problem

@@ -33,7 +33,7 @@ func (e *endpoint) refusals() map[int][]fault.Code {
 		codes = append(codes, fault.PreconditionFailed)
 	}
 	if e.input.takesBody() {
-		codes = append(codes, fault.BodyTooLarge, fault.UnsupportedMediaType)
+		codes = append(codes, fault.BadRequest, fault.RequestTimeout, fault.BodyTooLarge, fault.UnsupportedMediaType)
 	}
 	if r.idempotent {
 		codes = append(codes, fault.IdempotencyBusy, fault.IdempotencyMismatch)
@@ -79,6 +79,10 @@ func (s *Server) refusal(e *endpoint, status int, codes []fault.Code) *huma.Resp
 		}
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		response.Headers["Retry-After"] = headerRef("Retry-After")
+	case http.StatusConflict:
+		if e.route.idempotent {
+			response.Headers["Retry-After"] = headerRef("Retry-After")
+		}
 	}
 	return response
 }

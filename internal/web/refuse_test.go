@@ -138,10 +138,14 @@ func TestFaultsOfOursAreLoggedOnce(t *testing.T) {
 	Handle(s, envelopes.Get("/api/panic", Public, ""), func(context.Context, *empty) (*Reply[None], error) { panic("boom") })
 	h := s.Handler()
 
-	wantStatus(t, call(t, h, "GET", "/api/v1/refused", ""), 404)
-	wantEqual(t, "log of a refusal", log.String(), "")
+	w := call(t, h, "GET", "/api/v1/refused", "")
+	wantStatus(t, w, 404)
+	if !strings.Contains(log.String(), "level=INFO") || !strings.Contains(log.String(), w.Header().Get("X-Trace-Id")) || strings.Contains(log.String(), "no row") {
+		t.Errorf("a refusal is found by its trace id: %s", log.String())
+	}
 
-	w := call(t, h, "GET", "/api/v1/error", "")
+	log.Reset()
+	w = call(t, h, "GET", "/api/v1/error", "")
 	wantStatus(t, w, 500)
 	wantEqual(t, "lines", strings.Count(log.String(), "\n"), 1)
 	for _, want := range []string{"level=ERROR", "disk on fire", w.Header().Get("X-Trace-Id")} {

@@ -3,6 +3,7 @@ package web
 import (
 	"fmt"
 	"reflect"
+	"strconv"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -21,12 +22,7 @@ const requiredMark = "\x00"
 func init() {
 	huma.DefaultArrayNullable = false
 	huma.ValidateStrictCasing = true
-	huma.ErrorFormatter = func(format string, args ...any) string {
-		if !strings.Contains(format, "%") {
-			return format
-		}
-		return fmt.Sprintf(format, args...)
-	}
+	huma.ErrorFormatter = formatMessage
 	validation.MsgExpectedRequiredProperty = requiredMark + "%s"
 	validation.MsgExpectedDependentRequiredProperty = "needs %s beside %s"
 	validation.MsgUnexpectedProperty = "is not known"
@@ -76,6 +72,24 @@ func init() {
 
 // schemaPrefix is where the document keeps its schemas.
 const schemaPrefix = "#/components/schemas/"
+
+// formatMessage writes a rule as people say it: numbers without an exponent, and nothing about one
+// character where "not empty" is meant.
+func formatMessage(format string, args ...any) string {
+	if !strings.Contains(format, "%") {
+		return format
+	}
+	least := format == validation.MsgExpectedMinLength || format == validation.MsgExpectedMinItems
+	if n, ok := args[0].(int); ok && n == 1 && least {
+		return "must not be empty"
+	}
+	for i, arg := range args {
+		if number, ok := arg.(float64); ok {
+			args[i] = strconv.FormatFloat(number, 'f', -1, 64)
+		}
+	}
+	return fmt.Sprintf(format, args...)
+}
 
 // newRegistry makes the list of schemas. Unknown fields of a body are ignored, because clients are
 // older or newer than the server.

@@ -49,7 +49,7 @@ func (in *input) read(w http.ResponseWriter, r *http.Request, limit int64) ([]by
 	case in.body != nil:
 		return readBody(w, r, limit)
 	default:
-		return nil, nil
+		return nil, refuseBody(w, r, limit)
 	}
 }
 

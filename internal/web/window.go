@@ -44,8 +44,8 @@ func (v verdict) tighter(other verdict) verdict {
 // windowKey names whose requests a window counts.
 type windowKey struct {
 	rule  *rule
-	route *endpoint // nil where the routes of a class share one window
-	user  bool      // whether who is a user rather than an address
+	route *endpoint
+	user  bool // whether who is a user rather than an address
 	who   [16]byte
 	word  string
 }
@@ -110,10 +110,10 @@ func (w *windows) at(key windowKey, now time.Time, pass func(*window, time.Durat
 	win := shard.window(key, at)
 	win.forget(limit, at)
 	if win.barred > at || win.count >= limit.N {
-		return verdict{limit: limit.N, reset: max(win.barred, win.frees(limit)) - at}
+		return verdict{limit: limit.N, reset: min(max(win.barred, win.frees(limit))-at, limit.Window)}
 	}
 	pass(win, at)
-	return verdict{ok: true, limit: limit.N, remaining: limit.N - win.count, reset: win.frees(limit) - at}
+	return verdict{ok: true, limit: limit.N, remaining: limit.N - win.count, reset: min(win.frees(limit)-at, limit.Window)}
 }
 
 // undo takes back the last request of the key, which was refused elsewhere.
