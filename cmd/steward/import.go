@@ -10,6 +10,7 @@ import (
 
 	"steward/internal/app"
 	"steward/internal/config"
+	"steward/internal/fault"
 	"steward/internal/identity"
 )
 
@@ -27,7 +28,7 @@ func (c *importPermissionsCommand) Run(ctx context.Context, cfg *config.Config) 
 	}
 	rows, err := identity.ReadPermissionFile(content, c.Mode)
 	if err != nil {
-		return readable(err)
+		return aboutFile(c.File, err)
 	}
 	return withApp(ctx, cfg, func(a *app.App) error {
 		// The shipped permissions come first: an import must not take their codes.
@@ -49,19 +50,23 @@ func readFile(name string) ([]byte, error) {
 	return os.ReadFile(name)
 }
 
+// aboutFile says of the file what the API says of its field.
+func aboutFile(name string, err error) error {
+	if f, ok := fault.From(err); ok && len(f.Fields) > 0 {
+		return fmt.Errorf("%s %s", name, f.Fields[0].Message)
+	}
+	return err
+}
+
 // printImport writes the summary and what is wrong with each failed row, which is an error of the
 // command.
 func printImport(to io.Writer, r identity.ImportResult) error {
-	would := ""
-	if !r.Applied {
-		would = "would be "
+	if r.DryRun {
+		fmt.Fprintln(to, "This is a dry run: nothing is written.")
 	}
-	fmt.Fprintf(to, "%d permissions: %d %screated, %d updated, %d unchanged, %d skipped, %d failed.\n",
-		r.Total, r.Created, would, r.Updated, r.Unchanged, r.Skipped, r.Failed)
+	fmt.Fprintf(to, "%d permissions: %d created, %d updated, %d unchanged, %d skipped, %d failed.\n",
+		r.Total, r.Created, r.Updated, r.Unchanged, r.Skipped, r.Failed)
 	if r.Failed == 0 {
-		if r.DryRun {
-			fmt.Fprintln(to, "This was a dry run: nothing was written.")
-		}
 		return nil
 	}
 	table := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)

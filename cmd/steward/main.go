@@ -23,14 +23,15 @@ type commandLine struct {
 	config.Config
 	File config.File `name:"config" help:"YAML file with settings." placeholder:"FILE" env:"STEWARD_CONFIG"`
 
-	Serve   serveCommand   `cmd:"" help:"Serve the API and the pages."`
-	Migrate migrateCommand `cmd:"" help:"Bring the store to the version of this program and exit."`
-	User    userCommand    `cmd:"" help:"Look after accounts."`
-	Keys    keysCommand    `cmd:"" help:"Look after the keys that sign tokens."`
-	Mailbox mailboxCommand `cmd:"" help:"Read the built-in mailbox."`
-	Backup  backupCommand  `cmd:"" help:"Copy the SQLite store to a file, also while it is in use."`
-	OpenAPI openapiCommand `cmd:"" name:"openapi" help:"Print the OpenAPI document."`
-	Version versionCommand `cmd:"" help:"Print the version."`
+	Serve             serveCommand             `cmd:"" help:"Serve the API and the pages."`
+	Migrate           migrateCommand           `cmd:"" help:"Bring the store to the version of this program and exit."`
+	User              userCommand              `cmd:"" help:"Look after accounts."`
+	Keys              keysCommand              `cmd:"" help:"Look after the keys that sign tokens."`
+	Mailbox           mailboxCommand           `cmd:"" help:"Read the built-in mailbox."`
+	ImportPermissions importPermissionsCommand `cmd:"" help:"Add permissions of a CSV or JSON file to the catalogue, all or none."`
+	Backup            backupCommand            `cmd:"" help:"Copy the SQLite store to a file, also while it is in use."`
+	OpenAPI           openapiCommand           `cmd:"" name:"openapi" help:"Print the OpenAPI document."`
+	Version           versionCommand           `cmd:"" help:"Print the version."`
 }
 
 // exitUsage is the exit code of a command line or a setting that cannot work.

@@ -63,14 +63,15 @@ type importTemplateInput struct {
 }
 
 func (a *API) importTemplate(_ context.Context, in *importTemplateInput) (*web.Reply[web.File], error) {
-	file := web.File{Name: "permissions.csv", ContentType: "text/csv"}
-	if in.Mode == string(identity.ImportCatalog) {
-		file.Name = "permission-catalog.csv"
+	mode, name := identity.ImportMode(in.Mode), "permissions"
+	if mode == identity.ImportCatalog {
+		name = "permission-catalog"
 	}
+	file := web.File{Name: name + ".csv", ContentType: "text/csv"}
 	var err error
 	if in.Format == "Json" {
-		file.Name, file.ContentType = file.Name[:len(file.Name)-len("csv")]+"json", "application/json"
-		file.Content, err = identity.PermissionTemplateJSON(identity.ImportMode(in.Mode))
+		file.Name, file.ContentType = name+".json", "application/json"
+		file.Content, err = identity.PermissionTemplateJSON(mode)
 	} else {
 		file.Content, err = identity.PermissionTemplateCSV()
 	}

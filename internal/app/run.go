@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"runtime/debug"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -38,6 +39,9 @@ func (a *App) Listen() error {
 func (a *App) Run(ctx context.Context) error {
 	fmt.Fprintf(a.out, "  Steward is ready at %s (API reference: %s/docs)\n\n", a.cfg.PublicURL, a.cfg.PublicURL)
 	a.log.Info("serving", "listen", a.address, "store", a.db.Dialect().Name())
+
+	// What the start needed once is given back, beside the first requests.
+	go debug.FreeOSMemory()
 
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { a.purgeForever(ctx); return nil })

@@ -71,12 +71,16 @@ const (
 	TenantAlreadyExists       Code = "TENANT_ALREADY_EXISTS"
 	TenantInUse               Code = "TENANT_IN_USE_CONFLICT"
 	TenantCapacityReached     Code = "TENANT_CAPACITY_REACHED"
+	InvitationNotFound        Code = "INVITATION_NOT_FOUND"
+	InvitationClosed          Code = "INVITATION_CLOSED_CONFLICT"
 )
 
 // The codes of plain resources.
 const (
-	AppNotFound      Code = "APP_NOT_FOUND"
-	AppAlreadyExists Code = "APP_ALREADY_EXISTS"
+	AppNotFound         Code = "APP_NOT_FOUND"
+	AppAlreadyExists    Code = "APP_ALREADY_EXISTS"
+	APIKeyNotFound      Code = "API_KEY_NOT_FOUND"
+	APIKeyAlreadyExists Code = "API_KEY_ALREADY_EXISTS"
 )
 
 // codes is the one place that ties a code to a status. Suffixes follow the contract (_NOT_FOUND is
@@ -126,14 +130,18 @@ var codes = []Meaning{
 	{Code: PermissionNotFound, Status: http.StatusNotFound, Title: "The permission does not exist", Envelope: NotFound},
 	{Code: PermissionAlreadyExists, Status: http.StatusConflict, Title: "The permission already exists", Envelope: Conflict},
 	{Code: PermissionInUse, Status: http.StatusConflict, Title: "Roles still hold the permission", Envelope: Conflict},
-	{Code: PermissionSystemForbidden, Status: http.StatusForbidden, Title: "System permissions cannot be deleted", Envelope: Forbidden},
+	{Code: PermissionSystemForbidden, Status: http.StatusForbidden, Title: "System permissions are protected", Envelope: Forbidden},
 	{Code: TenantNotFound, Status: http.StatusNotFound, Title: "The tenant does not exist", Envelope: NotFound},
 	{Code: TenantAlreadyExists, Status: http.StatusConflict, Title: "The tenant already exists", Envelope: Conflict},
 	{Code: TenantInUse, Status: http.StatusConflict, Title: "The tenant still has users or children", Envelope: Conflict},
 	{Code: TenantCapacityReached, Status: http.StatusBadRequest, Title: "The tenant is full", Envelope: Validation},
+	{Code: InvitationNotFound, Status: http.StatusNotFound, Title: "The invitation does not exist", Envelope: NotFound},
+	{Code: InvitationClosed, Status: http.StatusConflict, Title: "The invitation was accepted or revoked", Envelope: Conflict},
 
 	{Code: AppNotFound, Status: http.StatusNotFound, Title: "The app does not exist", Envelope: NotFound},
 	{Code: AppAlreadyExists, Status: http.StatusConflict, Title: "The app already exists", Envelope: Conflict},
+	{Code: APIKeyNotFound, Status: http.StatusNotFound, Title: "The API key does not exist", Envelope: NotFound},
+	{Code: APIKeyAlreadyExists, Status: http.StatusConflict, Title: "An API key with this name already exists", Envelope: Conflict},
 }
 
 var meanings = func() map[Code]Meaning {

@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"steward/internal/db"
+	"steward/internal/fault"
 )
 
 // listOpenTenants lists the tenants that the user may enter now: active ones, by active bindings.
@@ -34,9 +35,16 @@ func insertBinding(ctx context.Context, tx db.Tx, user, tenant uuid.UUID, isDefa
 	return nil
 }
 
+// insertBindingRole fails with ROLE_NOT_FOUND where the role was deleted in this moment.
 func insertBindingRole(ctx context.Context, tx db.Tx, user, tenant, role uuid.UUID) error {
 	_, err := tx.Exec(ctx, `
 		INSERT INTO binding_roles (user_id, tenant_id, role_id) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`,
 		user, tenant, role)
-	return err
+	if db.IsForeignKey(err) {
+		return fault.New(fault.RoleNotFound, "One of the roles does not exist in the tenant.").Because(err)
+	}
+	if err != nil {
+		return fmt.Errorf("give role %s to user %s: %w", role, user, err)
+	}
+	return nil
 }
