@@ -65,9 +65,12 @@ func (c *Config) checkAddresses() error {
 			return Refuse(setting, "%q is not host:port, such as 127.0.0.1:8080", address)
 		}
 	}
-	for setting, address := range map[string]string{"public-url": c.PublicURL, "errors-base": c.ErrorsBase, "otlp-endpoint": c.OTLPEndpoint} {
-		if address != "" && !isAddress(address) {
-			return Refuse(setting, "%q is not an address such as https://steward.example.com", address)
+	// The public URL first: the base of errors is made of it.
+	for _, s := range []struct{ name, address string }{
+		{"public-url", c.PublicURL}, {"errors-base", c.ErrorsBase}, {"otlp-endpoint", c.OTLPEndpoint},
+	} {
+		if s.address != "" && !isAddress(s.address) {
+			return Refuse(s.name, "%q is not an address such as https://steward.example.com", s.address)
 		}
 	}
 	for _, origin := range c.CORSOrigins {
