@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
+	"regexp"
 	"time"
 
 	"modernc.org/sqlite"
@@ -58,6 +59,12 @@ type statement struct {
 	driver.Stmt
 }
 
+// bareParameter is a comparison with a parameter. SQLite notes of such a statement that another value
+// might deserve another plan, and since the driver clears all values after each call it would be
+// planned anew every time, which costs several times the query. A plus before the parameter means the
+// same and is not noted.
+var bareParameter = regexp.MustCompile(`(?i)([=<>]|\bLIKE)\s*(\$[0-9]+)`)
+
 // prepare returns the statement of a text, and closes the one that was not used for longest if that
 // is one too many. A statement stays good when the schema changes.
 func (c *sqliteConn) prepare(ctx context.Context, text string) (driver.Stmt, error) {
@@ -71,7 +78,7 @@ func (c *sqliteConn) prepare(ctx context.Context, text string) (driver.Stmt, err
 		c.byUse.MoveToBack(e)
 		return e.Value.(*statement).Stmt, nil
 	}
-	s, err := c.PrepareContext(ctx, text)
+	s, err := c.PrepareContext(ctx, bareParameter.ReplaceAllString(text, "${1} +${2}"))
 	if err != nil {
 		return nil, err
 	}
