@@ -13,7 +13,7 @@ import (
 )
 
 // describe says what the figures were taken on, as rows of a table.
-func describe(dir string, others float64) ([][2]string, error) {
+func describe(dir string, c *calm) ([][2]string, error) {
 	kernel, err := os.ReadFile("/proc/sys/kernel/osrelease")
 	if err != nil {
 		return nil, err
@@ -37,7 +37,7 @@ func describe(dir string, others float64) ([][2]string, error) {
 		{"Go", runtime.Version()},
 		{"PostgreSQL", strings.TrimSpace(strings.TrimPrefix(string(server), "postgres (PostgreSQL)"))},
 		{"peer", "PocketBase v0.39.0"},
-		{"other work meanwhile", percent(others) + " of the cores"},
+		{"other work meanwhile", fmt.Sprintf("%s of the cores; %d disturbed rounds run again", percent(c.others()), c.repeated)},
 	}, nil
 }
 
@@ -67,49 +67,4 @@ func fileSystem(dir string) string {
 		return name
 	}
 	return fmt.Sprintf("type %#x", s.Type)
-}
-
-// quiet is the share of the cores that other work may take before the figures mean little.
-const quiet = 0.10
-
-// machineWatch measures how much of the machine others use meanwhile.
-type machineWatch struct {
-	began     time.Time
-	busy, own time.Duration
-}
-
-func watchMachine() machineWatch { return machineWatch{time.Now(), busyTime(), ownTime()} }
-
-// stop returns the time passed and the share of the cores that others used. Every process that was
-// started since must have ended: only then does the kernel count its time as ours.
-func (w machineWatch) stop() (took time.Duration, others float64) {
-	took = time.Since(w.began)
-	foreign := busyTime() - w.busy - (ownTime() - w.own)
-	return took, max(0, foreign.Seconds()/took.Seconds()/float64(runtime.NumCPU()))
-}
-
-// busyTime is what all cores have worked since the start of the machine, stolen time included.
-func busyTime() time.Duration {
-	fields := strings.Fields(after("/proc/stat", "cpu "))
-	var ticks int
-	for i, field := range fields {
-		if i == 3 || i == 4 || i > 7 { // idle, waiting for a disk, guests (counted as user)
-			continue
-		}
-		n, _ := strconv.Atoi(field)
-		ticks += n
-	}
-	return time.Duration(ticks) * tick
-}
-
-// ownTime is that of this process and of those it started that have ended.
-func ownTime() time.Duration {
-	var sum time.Duration
-	for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
-		var u syscall.Rusage
-		if err := syscall.Getrusage(who, &u); err == nil {
-			sum += time.Duration(u.Utime.Nano() + u.Stime.Nano())
-		}
-	}
-	return sum
 }

@@ -71,10 +71,8 @@ func start(c command) (*process, error) {
 // stop ends the server with the given signal and fails if it does not exit cleanly in time.
 // Stopping a server that has ended already does nothing.
 func (p *process) stop(signal os.Signal) error {
-	select {
-	case <-p.ended:
+	if !p.running() {
 		return nil
-	default:
 	}
 	if err := p.cmd.Process.Signal(signal); err != nil {
 		return fmt.Errorf("stop %s: %w", p.name, err)
@@ -89,6 +87,15 @@ func (p *process) stop(signal os.Signal) error {
 		_ = p.cmd.Process.Kill()
 		<-p.ended
 		return fmt.Errorf("%s did not stop within %s", p.name, stopGrace)
+	}
+}
+
+func (p *process) running() bool {
+	select {
+	case <-p.ended:
+		return false
+	default:
+		return true
 	}
 }
 
@@ -130,20 +137,26 @@ func (p *process) tail() string {
 	return string(text[max(0, len(text)-2000):])
 }
 
-// cpu is the processor time the server has used so far, in steps of the kernel's clock tick.
-func (p *process) cpu() time.Duration {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
+// cpu is the processor time the server has used so far.
+func (p *process) cpu() time.Duration { return cpuTime(p.cmd.Process.Pid, 11, 12) }
+
+// cpuTime adds fields of /proc/PID/stat, counted from the one after the name: 11 and 12 are the user
+// and system time of the process, 13 and 14 those of its children that have ended.
+func cpuTime(pid int, fields ...int) time.Duration {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return 0
 	}
-	// The name in brackets may hold spaces; user and system time are fields 14 and 15.
-	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
-	if len(fields) < 13 {
-		return 0
+	// The name in brackets may hold spaces.
+	values := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+	var ticks int
+	for _, i := range fields {
+		if i < len(values) {
+			n, _ := strconv.Atoi(values[i])
+			ticks += n
+		}
 	}
-	user, _ := strconv.Atoi(fields[11])
-	system, _ := strconv.Atoi(fields[12])
-	return time.Duration(user+system) * tick
+	return time.Duration(ticks) * tick
 }
 
 // rss is the memory of the server that is resident now, in bytes.

@@ -38,15 +38,23 @@ func measured(name string, p *process, steps []step) lane {
 	}}
 }
 
+// race lets the lanes run beside as little other work as can be had.
+func (b *bench) race(ctx context.Context, span time.Duration, lanes ...lane) ([]standing, error) {
+	for i := range lanes {
+		lanes[i] = b.calm.lane(lanes[i])
+	}
+	return race(ctx, lanes, b.rounds, span)
+}
+
 // measureMe compares GET /api/auth/me with handlers that repeat its answer to the same request: all of
 // it, which is the yardstick, and its body alone.
 func (b *bench) measureMe(ctx context.Context) error {
-	got, err := race(ctx, []lane{
+	got, err := b.race(ctx, b.span,
 		measured("bare net/http, same answer", b.bare.process, b.bareSteps("/api/auth/me")),
 		measured("bare net/http, body only", b.bare.process, b.bareSteps("/body")),
 		measured(onSQLite, b.sqlite.process, b.sqlite.meSteps()),
 		measured(onPostgres, b.postgres.process, b.postgres.meSteps()),
-	}, b.rounds, b.span)
+	)
 	if err != nil {
 		return err
 	}
@@ -68,12 +76,12 @@ func (b *bench) bareSteps(path string) []step {
 
 // measureLogin compares logins with the hash alone and with the peer, then watches the others' latency.
 func (b *bench) measureLogin(ctx context.Context) error {
-	got, err := race(ctx, []lane{
-		{"bare Argon2id", b.bare.hash},
+	got, err := b.race(ctx, b.loginSpan,
+		lane{"bare Argon2id", b.bare.hash},
 		measured(onSQLite, b.sqlite.process, b.sqlite.loginSteps()),
 		measured(onPostgres, b.postgres.process, b.postgres.loginSteps()),
 		measured(inPocket, b.pocket.process, b.pocket.loginSteps()),
-	}, b.rounds, b.loginSpan)
+	)
 	if err != nil {
 		return err
 	}
@@ -88,7 +96,7 @@ func (b *bench) measureLogin(ctx context.Context) error {
 
 // watchMe judges how long a reader waits while logins saturate the machine.
 func (b *bench) watchMe(name string, s *steward) error {
-	r := underLogin(s, b.mixed)
+	r := b.calm.lane(lane{name, func(span time.Duration) round { return underLogin(s, span) }}).run(b.mixed)
 	if r.failed > 0 {
 		return fmt.Errorf("%s: me during logins: %d failed, first: %w", name, r.failed, r.err)
 	}
@@ -122,11 +130,11 @@ func underLogin(s *steward, span time.Duration) round {
 
 // measureRefresh rotates sessions, each client its own.
 func (b *bench) measureRefresh(ctx context.Context) error {
-	got, err := race(ctx, []lane{
+	got, err := b.race(ctx, b.span,
 		measured(onSQLite, b.sqlite.process, b.sqlite.refreshSteps()),
 		measured(onPostgres, b.postgres.process, b.postgres.refreshSteps()),
 		measured(inPocket, b.pocket.process, b.pocket.refreshSteps()),
-	}, b.rounds, b.span)
+	)
 	if err != nil {
 		return err
 	}
@@ -141,11 +149,11 @@ func (b *bench) measureRefresh(ctx context.Context) error {
 
 // measureRead reads one account by id with the caller's right to it checked.
 func (b *bench) measureRead(ctx context.Context) error {
-	got, err := race(ctx, []lane{
+	got, err := b.race(ctx, b.span,
 		measured(onSQLite, b.sqlite.process, b.sqlite.readSteps()),
 		measured(onPostgres, b.postgres.process, b.postgres.readSteps()),
 		measured(inPocket, b.pocket.process, b.pocket.readSteps()),
-	}, b.rounds, b.span)
+	)
 	if err != nil {
 		return err
 	}

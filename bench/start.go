@@ -35,6 +35,7 @@ func (b *bench) measureStart(ctx context.Context) error {
 	}
 	for range b.starts {
 		for i := range servers {
+			b.calm.await()
 			errs = append(errs, servers[i].restart(ctx), servers[i].server.halt())
 		}
 	}

@@ -44,10 +44,17 @@ func start(ctx context.Context, cfg *config.Config, fn func(*app.App) error) err
 
 // withApp is start for commands that look after a store: a mistyped folder must not become one.
 func withApp(ctx context.Context, cfg *config.Config, fn func(*app.App) error) error {
+	if err := requireStore(cfg); err != nil {
+		return err
+	}
+	return start(ctx, cfg, fn)
+}
+
+func requireStore(cfg *config.Config) error {
 	if !app.StoreExists(cfg) {
 		return config.Refuse("data-dir", "there is no store in %s; steward serve makes one", cfg.DataDir)
 	}
-	return start(ctx, cfg, fn)
+	return nil
 }
 
 type migrateCommand struct{}
@@ -212,7 +219,10 @@ type backupCommand struct {
 }
 
 func (c *backupCommand) Run(ctx context.Context, cfg *config.Config) error {
-	return withApp(ctx, cfg, func(a *app.App) error { return a.Backup(ctx, c.To) })
+	if err := requireStore(cfg); err != nil {
+		return err
+	}
+	return app.Backup(ctx, *cfg, newLog(cfg), c.To)
 }
 
 type openapiCommand struct{}

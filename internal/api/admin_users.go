@@ -11,36 +11,38 @@ import (
 	"steward/internal/web"
 )
 
-// adminUserDTO is any account with its whole matrix of tenants and roles (AdminUserEditDto).
-type adminUserDTO struct {
-	ID               uuid.UUID    `json:"id"`
-	Email            string       `json:"email"`
-	FirstName        string       `json:"firstName"`
-	LastName         string       `json:"lastName"`
-	PhoneNumber      string       `json:"phoneNumber"`
-	IsActive         bool         `json:"isActive"`
-	IsLockedOut      bool         `json:"isLockedOut"`
-	LockoutExpiresAt *time.Time   `json:"lockoutExpiresAt"`
-	CreatedAt        time.Time    `json:"createdAt"`
-	UpdatedAt        time.Time    `json:"updatedAt"`
-	AppIDs           []string     `json:"appIds"`
-	Tenants          []bindingDTO `json:"tenants"`
+// adminUserEditDto is any account with its whole matrix of tenants and roles.
+type adminUserEditDto struct {
+	ID               uuid.UUID          `json:"id"`
+	Email            string             `json:"email"`
+	FirstName        string             `json:"firstName"`
+	LastName         string             `json:"lastName"`
+	PhoneNumber      string             `json:"phoneNumber"`
+	IsActive         bool               `json:"isActive" doc:"Of the account; a binding may be closed all the same."`
+	IsLockedOut      bool               `json:"isLockedOut" doc:"Whether lockoutExpiresAt lies in the future."`
+	LockoutExpiresAt *time.Time         `json:"lockoutExpiresAt"`
+	CreatedAt        time.Time          `json:"createdAt"`
+	UpdatedAt        time.Time          `json:"updatedAt"`
+	AppIDs           []string           `json:"appIds"`
+	Tenants          []tenantAssignment `json:"tenants"`
+	DeletedAt        *time.Time         `json:"deletedAt,omitempty" doc:"Only there on a deleted user, which only includeDeleted shows."`
 }
 
-type bindingDTO struct {
+type tenantAssignment struct {
 	TenantID  uuid.UUID   `json:"tenantId"`
 	RoleIDs   []uuid.UUID `json:"roleIds"`
 	IsDefault bool        `json:"isDefault"`
 }
 
-func (a *API) adminUserOf(e identity.UserEdit) adminUserDTO {
-	u := adminUserDTO{
+func (a *API) adminUserOf(e identity.UserEdit) adminUserEditDto {
+	u := adminUserEditDto{
 		ID: e.ID, Email: e.Email, FirstName: e.FirstName, LastName: e.LastName, PhoneNumber: e.PhoneNumber, IsActive: e.IsActive,
 		IsLockedOut: a.Identity.IsLocked(e.UserView), LockoutExpiresAt: optionalTime(e.LockoutExpiresAt),
-		CreatedAt: e.CreatedAt.Time, UpdatedAt: e.UpdatedAt.Time, AppIDs: e.AppIDs, Tenants: make([]bindingDTO, len(e.Tenants)),
+		CreatedAt: e.CreatedAt.Time, UpdatedAt: e.UpdatedAt.Time, AppIDs: e.AppIDs,
+		Tenants: make([]tenantAssignment, len(e.Tenants)), DeletedAt: optionalTime(e.DeletedAt),
 	}
 	for i, t := range e.Tenants {
-		u.Tenants[i] = bindingDTO{TenantID: t.TenantID, IsDefault: t.IsDefault, RoleIDs: make([]uuid.UUID, len(t.Roles))}
+		u.Tenants[i] = tenantAssignment{TenantID: t.TenantID, IsDefault: t.IsDefault, RoleIDs: make([]uuid.UUID, len(t.Roles))}
 		for j, r := range t.Roles {
 			u.Tenants[i].RoleIDs[j] = r.ID
 		}
@@ -53,7 +55,7 @@ type listAnyUsersInput struct {
 	TenantID *web.ID `query:"tenantId" doc:"Only users bound to this tenant."`
 }
 
-func (a *API) listAnyUsers(ctx context.Context, in *listAnyUsersInput) (*web.Reply[resource.PagedResult[adminUserDTO]], error) {
+func (a *API) listAnyUsers(ctx context.Context, in *listAnyUsersInput) (*web.Reply[resource.PagedResult[adminUserEditDto]], error) {
 	page, err := a.Identity.ListAllUsers(ctx, in.UsersQuery, chosen(in.TenantID))
 	if err != nil {
 		return nil, err
@@ -61,7 +63,7 @@ func (a *API) listAnyUsers(ctx context.Context, in *listAnyUsersInput) (*web.Rep
 	return web.OK(resource.MapPage(page, a.adminUserOf)), nil
 }
 
-func (a *API) createAnyUser(ctx context.Context, in *createUserInput) (*web.Reply[userDTO], error) {
+func (a *API) createAnyUser(ctx context.Context, in *createUserInput) (*web.Reply[userDto], error) {
 	v, err := a.Identity.CreateAnyUser(ctx, in.Body.user())
 	if err != nil {
 		return nil, err
@@ -69,11 +71,11 @@ func (a *API) createAnyUser(ctx context.Context, in *createUserInput) (*web.Repl
 	return web.Created("/api/v1/admin/users/"+v.ID.String(), a.userOf(v)).WithETag(v.Version()), nil
 }
 
-func (a *API) getAnyUser(ctx context.Context, in *userInput) (*web.Reply[adminUserDTO], error) {
-	return a.adminReply(a.Identity.GetAnyUser(ctx, in.ID.UUID))
+func (a *API) getAnyUser(ctx context.Context, in *getUserInput) (*web.Reply[adminUserEditDto], error) {
+	return a.adminReply(a.Identity.GetAnyUser(ctx, in.ID.UUID, in.IncludeDeleted))
 }
 
-func (a *API) adminReply(e identity.UserEdit, err error) (*web.Reply[adminUserDTO], error) {
+func (a *API) adminReply(e identity.UserEdit, err error) (*web.Reply[adminUserEditDto], error) {
 	if err != nil {
 		return nil, err
 	}
@@ -84,25 +86,22 @@ type updateAnyUserInput struct {
 	ID web.ID `path:"id"`
 	web.IfMatch
 	Body struct {
-		updateUserBody
-		Tenants *[]bindingBody `json:"tenants,omitempty" maxItems:"1000" doc:"Replaces all bindings; left out or null leaves them, empty removes them."`
+		UpdateUserDto
+		Tenants web.Opt[[]tenantAssignmentBody] `json:"tenants,omitzero" required:"false" maxItems:"1000" doc:"Replaces all bindings; left out or null leaves them, empty removes them."`
 	}
 }
 
-func (a *API) updateAnyUser(ctx context.Context, in *updateAnyUserInput) (*web.Reply[adminUserDTO], error) {
+func (a *API) updateAnyUser(ctx context.Context, in *updateAnyUserInput) (*web.Reply[adminUserEditDto], error) {
 	change := in.Body.change()
-	if in.Body.Tenants != nil {
-		matrix := bindingsOf(*in.Body.Tenants)
-		change.Tenants = &matrix
-	}
+	change.Tenants = matrixOf(in.Body.Tenants)
 	return a.adminReply(a.Identity.UpdateAnyUser(ctx, in.ID.UUID, in.Fits, change))
 }
 
-func (a *API) deleteAnyUser(ctx context.Context, in *deleteInput) (*web.Reply[web.None], error) {
+func (a *API) deleteAnyUser(ctx context.Context, in *deleteUserInput) (*web.Reply[web.None], error) {
 	return done(a.Identity.DeleteAnyUser(ctx, in.ID.UUID, in.Fits))
 }
 
-func (a *API) anyUserTenants(ctx context.Context, in *userInput) (*web.Reply[[]userTenantDTO], error) {
+func (a *API) anyUserTenants(ctx context.Context, in *userInput) (*web.Reply[[]userTenantDto], error) {
 	tenants, err := a.Identity.AnyUserTenants(ctx, in.ID.UUID)
 	if err != nil {
 		return nil, err
@@ -110,21 +109,30 @@ func (a *API) anyUserTenants(ctx context.Context, in *userInput) (*web.Reply[[]u
 	return web.OK(userTenantsOf(tenants)), nil
 }
 
+// BindingOptions is what both bodies that add a binding say of it.
+type BindingOptions struct {
+	RoleIDs   []web.ID `json:"roleIds" minItems:"1" doc:"1 to 50 roles; repeated ones count once."`
+	IsDefault *bool    `json:"isDefault" required:"false" doc:"Makes this the default tenant in place of another."`
+}
+
 type bindTenantInput struct {
 	ID   web.ID `path:"id"`
 	Body struct {
-		TenantID  web.ID   `json:"tenantId"`
-		RoleIDs   []web.ID `json:"roleIds" minItems:"1" maxItems:"1000" doc:"1 to 50 roles; repeated ones count once."`
-		IsDefault bool     `json:"isDefault,omitempty" doc:"Makes this the default tenant in place of another."`
+		TenantID web.ID `json:"tenantId"`
+		BindingOptions
 	}
 }
 
-func (a *API) bindTenant(ctx context.Context, in *bindTenantInput) (*web.Reply[adminUserDTO], error) {
-	e, err := a.Identity.BindTenant(ctx, in.ID.UUID, identity.Binding{TenantID: in.Body.TenantID.UUID, RoleIDs: plainIDs(in.Body.RoleIDs), IsDefault: in.Body.IsDefault})
+func (a *API) bindTenant(ctx context.Context, in *bindTenantInput) (*web.Reply[adminUserEditDto], error) {
+	e, err := a.Identity.BindTenant(ctx, in.ID.UUID, bindingOf(in.Body.TenantID, in.Body.RoleIDs, in.Body.IsDefault))
+	return a.boundReply(e, err)
+}
+
+func (a *API) boundReply(e identity.UserEdit, err error) (*web.Reply[adminUserEditDto], error) {
 	if err != nil {
 		return nil, err
 	}
-	return web.Created("/api/v1/admin/users/"+in.ID.String(), a.adminUserOf(e)).WithETag(e.Version()), nil
+	return web.Created("/api/v1/admin/users/"+e.ID.String(), a.adminUserOf(e)).WithETag(e.Version()), nil
 }
 
 func (a *API) unlockUser(ctx context.Context, in *userInput) (*web.Reply[web.None], error) {

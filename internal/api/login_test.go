@@ -5,15 +5,18 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
+	"github.com/google/uuid"
 
 	"steward/internal/app/apptest"
 	"steward/internal/config"
+	"steward/internal/db"
 )
 
 func TestLoginAnswersTheWholeLoginResult(t *testing.T) {
@@ -386,4 +389,35 @@ func count[T comparable](all []T, wanted T) int {
 		}
 	}
 	return n
+}
+
+func TestGuessesBesideTheOwnersSignInAreCounted(t *testing.T) {
+	each(t, func(t *testing.T, s *apptest.Server) {
+		s.Register(t, email, password)
+		for range 15 {
+			answers := parallel(4, func(i int) int {
+				return s.TryLogin(t, email, []string{password, "wrong horse"}[i%2]).Status
+			})
+			for _, status := range answers {
+				if status != http.StatusOK && status != http.StatusUnauthorized {
+					t.Fatalf("answers %v", answers)
+				}
+			}
+		}
+	})
+}
+
+func TestATokenHoldsAThousandPermissions(t *testing.T) {
+	each(t, func(t *testing.T, s *apptest.Server) {
+		for i := range 1000 {
+			code := "read:thing-" + strconv.Itoa(i)
+			s.Write(t, `INSERT INTO permissions (id, code, code_key, created_at, updated_at) VALUES ($1, $2, $2, $3, $3)`, uuid.New(), code, db.At(s.Clock.Now()))
+		}
+		s.Write(t, `INSERT INTO role_permissions (role_id, permission_id) SELECT r.id, p.id FROM roles r, permissions p WHERE r.name = 'Member' AND p.code LIKE 'read:thing-%'`)
+		s.Register(t, email, password)
+		pair := s.Login(t, email, password)
+		if n := len(s.Get(t, "/api/auth/me", pair.Token).Want(t, http.StatusOK).Data(t)["permissions"].([]any)); n < 1000 {
+			t.Errorf("%d permissions", n)
+		}
+	})
 }

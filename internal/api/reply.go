@@ -21,3 +21,12 @@ func optionalTime(t *db.Time) *time.Time {
 	}
 	return &t.Time
 }
+
+// given is the value of an optional field, or zero where it was left out or null.
+func given[T any](value *T) T {
+	if value == nil {
+		var zero T
+		return zero
+	}
+	return *value
+}

@@ -14,6 +14,7 @@ import (
 type API struct {
 	Identity *identity.Service
 	Apps     *resource.Resource[identity.App, identity.CreateApp, identity.UpdateApp, identity.AppQuery]
+	APIKeys  *resource.Resource[identity.APIKey, identity.CreateAPIKey, identity.UpdateAPIKey, identity.APIKeyQuery]
 	// Issuer is that of the tokens, and the address of the key set.
 	Issuer string
 }
@@ -26,32 +27,41 @@ func (a *API) Mount(s *web.Server) {
 	web.Handle(s, auth.Post("/api/auth/social-login", web.Public, "Sign in with an account at a social provider").Errors(socialCodes...).Doc(socialDoc).Example(socialExample, grantExample), a.socialLogin)
 	web.Handle(s, auth.Post("/api/auth/register", web.Public, "Make an account").Limited("register").Status(http.StatusCreated).SuccessKey("success").Errors(fault.Forbidden, fault.Conflict).Doc(registerDoc).Example(registerExample, registeredExample), a.register)
 	web.Handle(s, auth.Post("/api/auth/refresh", web.Public, "Exchange a refresh token for a new pair").Errors(fault.TokenInvalid, fault.TokenExpired, fault.Forbidden).Doc(refreshDoc).Example(refreshExample, refreshedExample), a.refresh)
-	web.Handle(s, auth.Post("/api/auth/logout", web.AnyToken, "Sign out everywhere").Doc(logoutDoc), a.logout)
-	web.Handle(s, auth.Post("/api/auth/switch-tenant", web.AnyToken, "Enter another tenant").Errors(fault.Forbidden).Doc(switchDoc).Example(switchExample, switchedExample), a.switchTenant)
-	web.Handle(s, auth.Get("/api/auth/me", web.AnyToken, "Who is calling").Doc(meDoc).Example(nil, meExample), a.me)
-	web.Handle(s, auth.Get("/api/auth/me/complete", web.AnyToken, "Profile of the caller").Doc("The same as `GET /api/auth/me?include=profile`.").Example(nil, profileExample), a.meComplete)
+	web.Handle(s, auth.Post("/api/auth/logout", web.AnyToken.InPerson(), "Sign out everywhere").Doc(logoutDoc), a.logout)
+	web.Handle(s, auth.Post("/api/auth/switch-tenant", web.AnyToken.InPerson(), "Enter another tenant").Errors(fault.Forbidden).Doc(switchDoc).Example(switchExample, switchedExample), a.switchTenant)
+	web.Handle(s, auth.Get("/api/auth/me", web.AnyToken.InPerson(), "Who is calling").Doc(meDoc).Example(nil, meExample), a.me)
+	web.Handle(s, auth.Get("/api/auth/me/complete", web.AnyToken.InPerson(), "Profile of the caller").Doc("The same as `GET /api/auth/me?include=profile`.").Example(nil, profileExample), a.meComplete)
 	web.Handle(s, auth.Post("/api/auth/request-password-reset", web.Public, "Ask for a password reset mail").Limited("reset").Doc(resetRequestDoc).Example(emailExample, nil), a.requestPasswordReset)
 	web.Handle(s, auth.Post("/api/auth/reset-password", web.Public, "Choose a new password by the link of a mail").Doc(resetDoc).Example(resetExample, nil), a.resetPassword)
-	web.Handle(s, auth.Post("/api/auth/change-password", web.TenantToken, "Change the own password").Errors(fault.AccountLocked).Doc(changeDoc).Example(changeExample, nil), a.changePassword)
+	web.Handle(s, auth.Post("/api/auth/change-password", web.TenantToken.InPerson(), "Change the own password").Errors(fault.AccountLocked).Doc(changeDoc).Example(changeExample, nil), a.changePassword)
 	web.Handle(s, auth.Post("/api/auth/confirm-email", web.Public, "Confirm an e-mail address by the link of a mail").Example(confirmExample, nil), a.confirmEmail)
 	web.Handle(s, auth.Post("/api/auth/resend-confirmation", web.Public, "Ask for another confirmation mail").Limited("reset").Doc(resendDoc).Example(emailExample, nil), a.resendConfirmation)
-	web.Handle(s, auth.Get("/api/auth/sessions", web.TenantToken, "Own sessions").Doc(sessionsDoc).Example(nil, sessionsExample), a.sessions)
-	web.Handle(s, auth.Delete("/api/auth/sessions/{id}", web.TenantToken, "End one of the own sessions").Errors(fault.NotFound).Doc(endSessionDoc), a.endSession)
+	web.Handle(s, auth.Get("/api/auth/sessions", web.TenantToken.InPerson(), "Own sessions").Doc(sessionsDoc).Example(nil, sessionsExample), a.sessions)
+	web.Handle(s, auth.Delete("/api/auth/sessions/{id}", web.TenantToken.InPerson(), "End one of the own sessions").Errors(fault.NotFound).Doc(endSessionDoc), a.endSession)
 
 	users := web.Group{Convention: web.Problem, Limit: "identity", Tag: "Users"}
 	web.Handle(s, users.Get("/api/v1/users", web.Permission("read:users"), "List users").Doc(listUsersDoc).Example(nil, usersExample), a.listUsers)
 	web.Handle(s, users.Get("/api/v1/users/{id}", web.Permission("read:users"), "Get one user").Errors(fault.UserNotFound).Example(nil, userExample), a.getUser)
 	web.Handle(s, users.Get("/api/v1/users/by-email/{email}", web.Permission("read:users"), "Get one user by e-mail").Errors(fault.UserNotFound).Example(nil, userExample), a.getUserByEmail)
 	web.Handle(s, users.Post("/api/v1/users", web.Permission("create:users"), "Create a user").Status(http.StatusCreated).Idempotent().Errors(createUserCodes...).Doc(createUserDoc).Example(createUserExample, userExample), a.createUser)
-	web.Handle(s, users.Put("/api/v1/users/{id}", web.Permission("update:users"), "Update a user").Errors(changeUserCodes...).Doc(updateUserDoc).Example(updateUserExample, userExample), a.updateUser)
+	web.Handle(s, users.Put("/api/v1/users/{id}", web.Permission("update:users"), "Update a user").Errors(updateUserCodes...).Doc(updateUserDoc).Example(updateUserExample, userExample), a.updateUser)
 	web.Handle(s, users.Delete("/api/v1/users/{id}", web.Permission("delete:users"), "Remove a user").Errors(removeUserCodes...).Doc(deleteUserDoc), a.deleteUser)
 	web.Handle(s, users.Get("/api/v1/users/{userId}/permissions", web.Permission("read:users"), "Permissions of a user").Errors(fault.UserNotFound).Doc(userPermissionsDoc).Example(nil, []string{"read:users"}), a.userPermissions)
 	web.Handle(s, users.Get("/api/v1/users/{userId}/tenants", web.Permission("read:users"), "Tenants of a user").Errors(fault.UserNotFound).Doc(userTenantsDoc).Example(nil, userTenantsExample), a.userTenants)
-	web.Handle(s, users.Post("/api/v1/users/{id}/activate", web.Permission("update:users"), "Let a user in").Errors(changeUserCodes...).Doc(activateUserDoc), a.activateUser)
+	web.Handle(s, users.Post("/api/v1/users/{id}/activate", web.Permission("update:users"), "Let a user in").Errors(fault.UserNotFound, fault.Forbidden).Doc(activateUserDoc), a.activateUser)
 	web.Handle(s, users.Post("/api/v1/users/{id}/deactivate", web.Permission("update:users"), "Keep a user out").Errors(removeUserCodes...).Doc(deactivateUserDoc), a.deactivateUser)
 	web.Handle(s, users.Get("/api/v1/tenants/{id}/users", web.Permission("read:users"), "List the users of a tenant").Errors(fault.TenantNotFound, fault.CrossTenantForbidden).Doc(listTenantUsersDoc).Example(nil, usersExample), a.listTenantUsers)
-	web.Handle(s, users.Post("/api/v1/tenants/{id}/users", web.Permission("update:users"), "Bind a user to a tenant").Status(http.StatusCreated).Idempotent().Errors(append(bindCodes, fault.CrossTenantForbidden)...).Doc(bindDoc).Example(addTenantUserExample, adminUserExample), a.addTenantUser)
+	web.Handle(s, users.Post("/api/v1/tenants/{id}/users", web.Permission("update:users"), "Bind a user to a tenant").Status(http.StatusCreated).Idempotent().Errors(append(bindCodes, fault.CrossTenantForbidden)...).Doc(addTenantUserDoc).Example(addTenantUserExample, adminUserExample), a.addTenantUser)
 	web.Handle(s, users.Delete("/api/v1/tenants/{id}/users/{userId}", web.Permission("update:users"), "Take a user out of a tenant").Errors(append(removeUserCodes, fault.TenantNotFound, fault.CrossTenantForbidden)...).Doc(dropTenantUserDoc), a.dropTenantUser)
+
+	web.Handle(s, users.Get("/api/v1/users/{userId}/permissions/explain", web.Permission("read:users"), "Why a user may or may not do something").Errors(fault.UserNotFound, fault.TenantNotFound, fault.CrossTenantForbidden).Doc(explainDoc).Example(nil, explanationExample), a.explainPermission)
+
+	invitations := web.Group{Convention: web.Problem, Limit: "identity", Tag: "Invitations"}
+	web.Handle(s, invitations.Post("/api/v1/users/invite", web.Permission("create:users"), "Invite somebody").Status(http.StatusCreated).Idempotent().Errors(inviteCodes...).Doc(inviteDoc).Example(inviteExample, invitationExample), a.inviteUser)
+	web.Handle(s, invitations.Get("/api/v1/users/invitations", web.Permission("read:users"), "List invitations").Doc(listInvitationsDoc).Example(nil, invitationsExample), a.listInvitations)
+	web.Handle(s, invitations.Get("/api/v1/users/invitations/{id}", web.Permission("read:users"), "Get one invitation").Errors(fault.InvitationNotFound).Example(nil, invitationExample), a.getInvitation)
+	web.Handle(s, invitations.Post("/api/v1/users/invitations/{id}/resend", web.Permission("create:users"), "Mail an invitation again").Idempotent().Errors(changeInvitationCodes...).Doc(resendInvitationDoc).Example(nil, invitationExample), a.resendInvitation)
+	web.Handle(s, invitations.Delete("/api/v1/users/invitations/{id}", web.Permission("create:users"), "Revoke an invitation").Errors(revokeInvitationCodes...).Doc(revokeDoc), a.revokeInvitation)
 
 	anyUser := web.Permission("admin:system", "manage:all-users")
 	adminUsers := web.Group{Convention: web.Problem, Limit: "identity", Tag: "Admin users"}
@@ -63,7 +73,7 @@ func (a *API) Mount(s *web.Server) {
 	web.Handle(s, adminUsers.Get("/api/v1/admin/users/{id}/tenants", anyUser, "Tenants of any user").Errors(fault.UserNotFound).Example(nil, userTenantsExample), a.anyUserTenants)
 	web.Handle(s, adminUsers.Post("/api/v1/admin/users/{id}/tenants", anyUser, "Bind any user to a tenant").Status(http.StatusCreated).Idempotent().Errors(bindCodes...).Doc(bindDoc).Example(bindExample, adminUserExample), a.bindTenant)
 	web.Handle(s, adminUsers.Post("/api/v1/admin/users/{id}/unlock", anyUser, "Lift a lockout").Errors(fault.UserNotFound, fault.Forbidden), a.unlockUser)
-	web.Handle(s, adminUsers.Post("/api/v1/admin/users/{id}/reset-password", anyUser, "Mail a reset link").Errors(fault.UserNotFound, fault.Forbidden).Doc(startResetDoc), a.startReset)
+	web.Handle(s, adminUsers.Post("/api/v1/admin/users/{id}/reset-password", anyUser, "Mail a reset link").Idempotent().Errors(fault.UserNotFound, fault.Forbidden).Doc(startResetDoc), a.startReset)
 
 	olderUsers := web.Group{Convention: web.Envelope, Limit: "identity", Tag: "Users (unversioned)"}
 	web.Handle(s, olderUsers.Get("/api/users", web.Permission("read:users"), "List users").Example(nil, plainUsersExample), a.plainUsers)
@@ -71,7 +81,7 @@ func (a *API) Mount(s *web.Server) {
 	web.Handle(s, olderUsers.Post("/api/users", web.Permission("create:users"), "Create a user").Status(http.StatusCreated).Idempotent().Errors(createUserCodes...).Doc(createUserDoc).Example(addUserExample, plainUserExample), a.addUser)
 	web.Handle(s, olderUsers.Put("/api/users/{id}", web.Permission("update:users"), "Update a user").Errors(changeUserCodes...).Doc(updateUserDoc).Example(changeUserExample, plainUserExample), a.changeUser)
 	web.Handle(s, olderUsers.Delete("/api/users/{id}", web.Permission("delete:users"), "Remove a user").Errors(removeUserCodes...).Doc(deleteUserDoc), a.dropUser)
-	web.Handle(s, olderUsers.Post("/api/users/{userId}/roles", web.Permission("update:users"), "Give a user more roles").Errors(changeUserCodes...).Doc(addRolesDoc).Example(addRolesExample, plainUserExample), a.addRoles)
+	web.Handle(s, olderUsers.Post("/api/users/{userId}/roles", web.Permission("update:users"), "Give a user more roles").Errors(addRolesCodes...).Doc(addRolesDoc).Example(addRolesExample, plainUserExample), a.addRoles)
 
 	tenants := web.Group{Convention: web.Problem, Limit: "identity", Tag: "Tenants"}
 	web.Handle(s, tenants.Get("/api/v1/tenants", web.Permission("read:tenants"), "List tenants").Doc(listTenantsDoc).Example(nil, tenantsExample), a.listTenants)
@@ -126,10 +136,15 @@ func (a *API) Mount(s *web.Server) {
 	web.Handle(s, olderPermissions.Get("/api/permissions", web.Permission("read:permissions"), "List permissions").Doc(allPermissionsDoc).Example(nil, allPermissionsExample), a.allPermissions)
 	web.Handle(s, olderPermissions.Post("/api/permissions", web.Permission("create:permissions"), "Create a permission").Status(http.StatusCreated).Idempotent().Errors(fault.Conflict).Doc(addPermissionDoc).Example(addPermissionExample, plainPermissionExample), a.addPermission)
 
+	trail := web.Group{Convention: web.Problem, Limit: "identity", Tag: "Audit log"}
+	web.Handle(s, trail.Get("/api/v1/audit-log", web.Permission("read:audit-log"), "List changes").Errors(fault.CrossTenantForbidden).Doc(listAuditDoc).Example(nil, auditExample), a.listAudit)
+	web.Handle(s, trail.Get("/api/v1/audit-log/export", web.Permission("read:audit-log"), "Download changes").Files("text/csv").Errors(fault.CrossTenantForbidden).Doc(exportAuditDoc), a.exportAudit)
+
 	keys := web.Group{Convention: web.Problem, Tag: "Token verification"}
 	web.Handle(s, keys.Get("/.well-known/jwks.json", web.Public, "Public keys").Doc(jwksDoc), a.jwks)
 	web.Handle(s, keys.Get("/.well-known/openid-configuration", web.Public, "Issuer of the tokens").Example(nil, discoveryExample), a.discovery)
 
 	plain := web.Group{Convention: web.Problem, Limit: "general", Tag: "Apps"}
 	web.Mount(s, plain, "/api/v1/apps", a.Apps)
+	web.Mount(s, web.Group{Convention: web.Problem, Limit: "general", Tag: "API keys"}, "/api/v1/api-keys", a.APIKeys)
 }

@@ -13,7 +13,7 @@ type listTenantUsersInput struct {
 	identity.UsersQuery
 }
 
-func (a *API) listTenantUsers(ctx context.Context, in *listTenantUsersInput) (*web.Reply[resource.PagedResult[userDTO]], error) {
+func (a *API) listTenantUsers(ctx context.Context, in *listTenantUsersInput) (*web.Reply[resource.PagedResult[userDto]], error) {
 	page, err := a.Identity.ListTenantUsers(ctx, in.ID.UUID, in.UsersQuery)
 	if err != nil {
 		return nil, err
@@ -24,18 +24,14 @@ func (a *API) listTenantUsers(ctx context.Context, in *listTenantUsersInput) (*w
 type addTenantUserInput struct {
 	ID   web.ID `path:"id"`
 	Body struct {
-		UserID    web.ID   `json:"userId"`
-		RoleIDs   []web.ID `json:"roleIds" minItems:"1" maxItems:"1000" doc:"1 to 50 roles; repeated ones count once."`
-		IsDefault bool     `json:"isDefault,omitempty" doc:"Makes this the default tenant in place of another."`
+		UserID web.ID `json:"userId"`
+		BindingOptions
 	}
 }
 
-func (a *API) addTenantUser(ctx context.Context, in *addTenantUserInput) (*web.Reply[adminUserDTO], error) {
-	e, err := a.Identity.BindToReachable(ctx, in.Body.UserID.UUID, identity.Binding{TenantID: in.ID.UUID, RoleIDs: plainIDs(in.Body.RoleIDs), IsDefault: in.Body.IsDefault})
-	if err != nil {
-		return nil, err
-	}
-	return web.Created("/api/v1/admin/users/"+in.Body.UserID.String(), a.adminUserOf(e)).WithETag(e.Version()), nil
+func (a *API) addTenantUser(ctx context.Context, in *addTenantUserInput) (*web.Reply[adminUserEditDto], error) {
+	e, err := a.Identity.BindToReachable(ctx, in.Body.UserID.UUID, bindingOf(in.ID, in.Body.RoleIDs, in.Body.IsDefault))
+	return a.boundReply(e, err)
 }
 
 type dropTenantUserInput struct {

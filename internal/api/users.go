@@ -11,8 +11,8 @@ import (
 	"steward/internal/web"
 )
 
-// userDTO is a user of the tenant of the token.
-type userDTO struct {
+// userDto is a user as the administrators of a tenant see them.
+type userDto struct {
 	ID                uuid.UUID  `json:"id"`
 	Email             string     `json:"email"`
 	FirstName         string     `json:"firstName"`
@@ -27,29 +27,30 @@ type userDTO struct {
 	Roles             []string   `json:"roles" doc:"Names of the roles in the tenant of the token."`
 	AppIDs            []string   `json:"appIds"`
 	CreatedAt         time.Time  `json:"createdAt"`
-	UpdatedAt         time.Time  `json:"updatedAt"`
+	UpdatedAt         time.Time  `json:"updatedAt" doc:"The last change to the account, its bindings or its roles; signing in does not count."`
 	LastLoginAt       *time.Time `json:"lastLoginAt"`
+	DeletedAt         *time.Time `json:"deletedAt,omitempty" doc:"Only there on a deleted user, which only includeDeleted shows."`
 }
 
-func (a *API) userOf(v identity.UserView) userDTO {
-	u := userDTO{
+func (a *API) userOf(v identity.UserView) userDto {
+	return userDto{
 		ID: v.ID, Email: v.Email, FirstName: v.FirstName, LastName: v.LastName, FullName: v.FullName(), PhoneNumber: v.PhoneNumber,
 		ProfilePictureURL: v.ProfilePictureURL, IsActive: v.Active(), EmailConfirmed: v.EmailConfirmed,
 		IsLockedOut: a.Identity.IsLocked(v), LockoutExpiresAt: optionalTime(v.LockoutExpiresAt),
-		Roles: v.Roles, AppIDs: v.AppIDs, CreatedAt: v.CreatedAt.Time, UpdatedAt: v.UpdatedAt.Time, LastLoginAt: optionalTime(v.LastLoginAt),
+		Roles: v.Roles, AppIDs: v.AppIDs, CreatedAt: v.CreatedAt.Time, UpdatedAt: v.UpdatedAt.Time,
+		LastLoginAt: optionalTime(v.LastLoginAt), DeletedAt: optionalTime(v.DeletedAt),
 	}
-	return u
 }
 
-// bindingBody is one tenant with the roles held there.
-type bindingBody struct {
+// tenantAssignmentBody is one tenant with the roles held there.
+type tenantAssignmentBody struct {
 	TenantID  web.ID   `json:"tenantId"`
-	RoleIDs   []web.ID `json:"roleIds" maxItems:"1000"`
-	IsDefault bool     `json:"isDefault,omitempty" doc:"Marks the user's default tenant; at most one."`
+	RoleIDs   []web.ID `json:"roleIds" doc:"At most 50 roles of the tenant or of the system; repeated ones count once."`
+	IsDefault *bool    `json:"isDefault" required:"false" doc:"Marks the user's default tenant; at most one."`
 }
 
-func (b bindingBody) binding() identity.Binding {
-	return identity.Binding{TenantID: b.TenantID.UUID, RoleIDs: plainIDs(b.RoleIDs), IsDefault: b.IsDefault}
+func bindingOf(tenant web.ID, roles []web.ID, isDefault *bool) identity.Binding {
+	return identity.Binding{TenantID: tenant.UUID, RoleIDs: plainIDs(roles), IsDefault: given(isDefault)}
 }
 
 func plainIDs(ids []web.ID) []uuid.UUID {
@@ -60,70 +61,79 @@ func plainIDs(ids []web.ID) []uuid.UUID {
 	return plain
 }
 
-func bindingsOf(bodies []bindingBody) []identity.Binding {
-	bindings := make([]identity.Binding, len(bodies))
-	for i, b := range bodies {
-		bindings[i] = b.binding()
+// matrixOf is nil where the body says nothing of tenants.
+func matrixOf(bodies web.Opt[[]tenantAssignmentBody]) identity.Matrix {
+	if bodies.Ptr() == nil {
+		return nil
 	}
-	return bindings
-}
-
-type createUserBody struct {
-	Email               string        `json:"email" minLength:"1" maxLength:"254"`
-	Password            string        `json:"password,omitempty" maxLength:"4096" doc:"8 to 128 characters; without one the person gets a mail with a link to choose it."`
-	IsPasswordEncrypted bool          `json:"isPasswordEncrypted,omitempty" doc:"The password is a compact JWE, as at sign-in."`
-	FirstName           string        `json:"firstName,omitempty" maxLength:"100"`
-	LastName            string        `json:"lastName,omitempty" maxLength:"100"`
-	PhoneNumber         string        `json:"phoneNumber,omitempty" maxLength:"32" doc:"Digits with + - ( ) and spaces."`
-	Tenants             []bindingBody `json:"tenants,omitempty" maxItems:"1000"`
-	AppIDs              []string      `json:"appIds,omitempty" maxItems:"100" doc:"Apps that the account is restricted to; none for all."`
-	IsActive            *bool         `json:"isActive,omitempty" doc:"True where left out."`
-	MustChangePassword  bool          `json:"mustChangePassword,omitempty" doc:"Ask for another password at the first sign-in."`
-}
-
-func (b createUserBody) user() identity.NewUser {
-	return identity.NewUser{
-		Email: b.Email, Password: b.Password, Encrypted: b.IsPasswordEncrypted, FirstName: b.FirstName, LastName: b.LastName,
-		PhoneNumber: b.PhoneNumber, AppIDs: b.AppIDs, IsActive: b.IsActive, MustChangePassword: b.MustChangePassword,
-		Tenants: bindingsOf(b.Tenants),
+	bindings := make([]identity.Binding, len(bodies.V))
+	for i, b := range bodies.V {
+		bindings[i] = bindingOf(b.TenantID, b.RoleIDs, b.IsDefault)
 	}
+	return &bindings
 }
 
-type updateUserBody struct {
-	FirstName   *string   `json:"firstName,omitempty" maxLength:"100" doc:"An empty text clears it."`
-	LastName    *string   `json:"lastName,omitempty" maxLength:"100" doc:"An empty text clears it."`
-	PhoneNumber *string   `json:"phoneNumber,omitempty" maxLength:"32" doc:"An empty text clears it."`
-	AppIDs      *[]string `json:"appIds,omitempty" maxItems:"100" doc:"Replaces the list; empty opens the account to every app."`
-	IsActive    *bool     `json:"isActive,omitempty"`
+// UpdateUserDto is what every body may say of a user; left out or null means nothing is said. Like every
+// type that is embedded here it is exported, or the API reference would not see its fields.
+type UpdateUserDto struct {
+	FirstName   *string           `json:"firstName" required:"false" maxLength:"100" doc:"An empty text clears it."`
+	LastName    *string           `json:"lastName" required:"false" maxLength:"100" doc:"An empty text clears it."`
+	PhoneNumber *string           `json:"phoneNumber" required:"false" maxLength:"32" doc:"Digits with + - ( ) and spaces; an empty text clears it."`
+	AppIDs      web.Opt[[]string] `json:"appIds,omitzero" required:"false" maxItems:"100" doc:"All apps that the account is restricted to; an empty list opens it to every app."`
+	IsActive    *bool             `json:"isActive" required:"false"`
 }
 
-func (b updateUserBody) change() identity.UserChange {
-	return identity.UserChange{FirstName: b.FirstName, LastName: b.LastName, PhoneNumber: b.PhoneNumber, AppIDs: b.AppIDs, IsActive: b.IsActive}
+func (f UpdateUserDto) change() identity.UserChange {
+	return identity.UserChange{FirstName: f.FirstName, LastName: f.LastName, PhoneNumber: f.PhoneNumber, AppIDs: f.AppIDs.Ptr(), IsActive: f.IsActive}
+}
+
+type createUserDto struct {
+	Email               string  `json:"email" minLength:"1" maxLength:"254"`
+	Password            *string `json:"password" required:"false" maxLength:"4096" doc:"8 to 128 characters; without one the person gets a mail with a link to choose it."`
+	IsPasswordEncrypted *bool   `json:"isPasswordEncrypted" required:"false" doc:"The password is a compact JWE, as at sign-in."`
+	UpdateUserDto
+	Tenants            web.Opt[[]tenantAssignmentBody] `json:"tenants,omitzero" required:"false" maxItems:"1000"`
+	MustChangePassword *bool                           `json:"mustChangePassword" required:"false" doc:"Ask for another password at the first sign-in."`
+}
+
+func (b createUserDto) user() identity.NewUser {
+	in := identity.NewUser{
+		Email: b.Email, Password: given(b.Password), Encrypted: given(b.IsPasswordEncrypted), FirstName: given(b.FirstName), LastName: given(b.LastName),
+		PhoneNumber: given(b.PhoneNumber), AppIDs: b.AppIDs.V, IsActive: b.IsActive, MustChangePassword: given(b.MustChangePassword),
+	}
+	if matrix := matrixOf(b.Tenants); matrix != nil {
+		in.Tenants = *matrix
+	}
+	return in
 }
 
 type (
 	userInput struct {
 		ID web.ID `path:"id"`
 	}
+	getUserInput struct {
+		ID             web.ID `path:"id"`
+		IncludeDeleted bool   `query:"includeDeleted" doc:"Answers a deleted user too, to callers who may delete."`
+	}
 	memberInput struct {
 		UserID web.ID `path:"userId"`
 	}
-	deleteInput struct {
+	deleteUserInput struct {
 		ID web.ID `path:"id"`
 		web.IfMatch
 	}
-	createUserInput struct{ Body createUserBody }
+	createUserInput struct{ Body createUserDto }
 	updateUserInput struct {
 		ID web.ID `path:"id"`
 		web.IfMatch
-		Body updateUserBody
+		Body UpdateUserDto
 	}
 	emailPathInput struct {
 		Email string `path:"email" maxLength:"254"`
 	}
 )
 
-func (a *API) listUsers(ctx context.Context, in *identity.UsersQuery) (*web.Reply[resource.PagedResult[userDTO]], error) {
+func (a *API) listUsers(ctx context.Context, in *identity.UsersQuery) (*web.Reply[resource.PagedResult[userDto]], error) {
 	page, err := a.Identity.ListUsers(ctx, *in)
 	if err != nil {
 		return nil, err
@@ -131,23 +141,22 @@ func (a *API) listUsers(ctx context.Context, in *identity.UsersQuery) (*web.Repl
 	return web.OK(resource.MapPage(page, a.userOf)), nil
 }
 
-func (a *API) getUser(ctx context.Context, in *userInput) (*web.Reply[userDTO], error) {
-	v, err := a.Identity.GetUser(ctx, in.ID.UUID)
+func (a *API) getUser(ctx context.Context, in *getUserInput) (*web.Reply[userDto], error) {
+	return a.userReply(a.Identity.GetUser(ctx, in.ID.UUID, in.IncludeDeleted))
+}
+
+func (a *API) userReply(v identity.UserView, err error) (*web.Reply[userDto], error) {
 	if err != nil {
 		return nil, err
 	}
 	return web.OK(a.userOf(v)).WithETag(v.Version()), nil
 }
 
-func (a *API) getUserByEmail(ctx context.Context, in *emailPathInput) (*web.Reply[userDTO], error) {
-	v, err := a.Identity.GetUserByEmail(ctx, in.Email)
-	if err != nil {
-		return nil, err
-	}
-	return web.OK(a.userOf(v)).WithETag(v.Version()), nil
+func (a *API) getUserByEmail(ctx context.Context, in *emailPathInput) (*web.Reply[userDto], error) {
+	return a.userReply(a.Identity.GetUserByEmail(ctx, in.Email))
 }
 
-func (a *API) createUser(ctx context.Context, in *createUserInput) (*web.Reply[userDTO], error) {
+func (a *API) createUser(ctx context.Context, in *createUserInput) (*web.Reply[userDto], error) {
 	v, err := a.Identity.CreateUser(ctx, in.Body.user())
 	if err != nil {
 		return nil, err
@@ -155,15 +164,11 @@ func (a *API) createUser(ctx context.Context, in *createUserInput) (*web.Reply[u
 	return web.Created("/api/v1/users/"+v.ID.String(), a.userOf(v)).WithETag(v.Version()), nil
 }
 
-func (a *API) updateUser(ctx context.Context, in *updateUserInput) (*web.Reply[userDTO], error) {
-	v, err := a.Identity.UpdateUser(ctx, in.ID.UUID, in.Fits, in.Body.change())
-	if err != nil {
-		return nil, err
-	}
-	return web.OK(a.userOf(v)).WithETag(v.Version()), nil
+func (a *API) updateUser(ctx context.Context, in *updateUserInput) (*web.Reply[userDto], error) {
+	return a.userReply(a.Identity.UpdateUser(ctx, in.ID.UUID, in.Fits, in.Body.change()))
 }
 
-func (a *API) deleteUser(ctx context.Context, in *deleteInput) (*web.Reply[web.None], error) {
+func (a *API) deleteUser(ctx context.Context, in *deleteUserInput) (*web.Reply[web.None], error) {
 	return done(a.Identity.DeleteUser(ctx, in.ID.UUID, in.Fits))
 }
 
@@ -183,8 +188,8 @@ func (a *API) userPermissions(ctx context.Context, in *memberInput) (*web.Reply[
 	return web.OK(codes), nil
 }
 
-// userTenantDTO is one tenant that a user is bound to.
-type userTenantDTO struct {
+// userTenantDto is one tenant that a user is bound to.
+type userTenantDto struct {
 	TenantID         uuid.UUID `json:"tenantId"`
 	TenantName       string    `json:"tenantName"`
 	TenantIdentifier string    `json:"tenantIdentifier"`
@@ -199,10 +204,10 @@ type roleRef struct {
 	Name string    `json:"name"`
 }
 
-func userTenantsOf(tenants []identity.UserTenant) []userTenantDTO {
-	list := make([]userTenantDTO, len(tenants))
+func userTenantsOf(tenants []identity.UserTenant) []userTenantDto {
+	list := make([]userTenantDto, len(tenants))
 	for i, t := range tenants {
-		list[i] = userTenantDTO{
+		list[i] = userTenantDto{
 			TenantID: t.TenantID, TenantName: t.TenantName, TenantIdentifier: t.TenantIdentifier,
 			IsDefault: t.IsDefault, IsActive: t.IsActive, Roles: make([]roleRef, len(t.Roles)), JoinedAt: t.JoinedAt.Time,
 		}
@@ -213,7 +218,7 @@ func userTenantsOf(tenants []identity.UserTenant) []userTenantDTO {
 	return list
 }
 
-func (a *API) userTenants(ctx context.Context, in *memberInput) (*web.Reply[[]userTenantDTO], error) {
+func (a *API) userTenants(ctx context.Context, in *memberInput) (*web.Reply[[]userTenantDto], error) {
 	tenants, err := a.Identity.UserTenants(ctx, in.UserID.UUID)
 	if err != nil {
 		return nil, err

@@ -4,26 +4,29 @@ import "steward/internal/fault"
 
 var (
 	createUserCodes    = []fault.Code{fault.UserAlreadyExists, fault.TenantNotFound, fault.RoleNotFound, fault.RoleEscalationBlocked, fault.CrossTenantForbidden, fault.TenantCapacityReached}
-	changeUserCodes    = []fault.Code{fault.UserNotFound, fault.Forbidden, fault.RoleEscalationBlocked, fault.LastAdministratorConflict, fault.SelfConflict}
-	changeAnyUserCodes = append([]fault.Code{fault.TenantNotFound, fault.RoleNotFound, fault.TenantCapacityReached}, changeUserCodes...)
+	updateUserCodes    = []fault.Code{fault.UserNotFound, fault.Forbidden, fault.LastAdministratorConflict, fault.SelfConflict}
+	changeUserCodes    = append([]fault.Code{fault.RoleEscalationBlocked}, updateUserCodes...)
+	changeAnyUserCodes = append([]fault.Code{fault.TenantNotFound, fault.RoleNotFound, fault.RoleEscalationBlocked, fault.TenantCapacityReached}, updateUserCodes...)
+	addRolesCodes      = []fault.Code{fault.UserNotFound, fault.Forbidden, fault.RoleEscalationBlocked}
 	removeUserCodes    = []fault.Code{fault.UserNotFound, fault.Forbidden, fault.LastAdministratorConflict, fault.SelfConflict}
 	bindCodes          = []fault.Code{fault.UserNotFound, fault.TenantNotFound, fault.RoleNotFound, fault.RoleEscalationBlocked, fault.UserAlreadyAssigned, fault.TenantCapacityReached}
 )
 
 const (
-	listUsersDoc       = "Users bound to the tenant of the token."
+	listUsersDoc       = "Users bound to the tenant of the token, the oldest account first unless sortBy names another scalar field."
 	createUserDoc      = "Without a password the person gets a mail with a link to choose one. Without roles the user is a Member of the tenant of the token; no other tenant can be named here."
 	updateUserDoc      = "A field that is left out or null stays as it is; an empty text clears one that is optional. Whether the user is active is, here, whether they may enter this tenant."
 	deleteUserDoc      = "Takes the user out of this tenant. The account itself is deleted with its last binding."
 	userPermissionsDoc = "Codes, in alphabetical order, as held in the tenant of the token now."
-	userTenantsDoc     = "A caller without reach over all users sees only the tenant that they share with the user."
+	userTenantsDoc     = "Only tenants in the caller's reach: that of the token and those below it, or all with `manage:all-users`, `manage:all-tenants` or `admin:system`."
 	activateUserDoc    = "Opens the binding to this tenant, and the account where it was closed."
 	deactivateUserDoc  = "Closes the binding to this tenant, and the account too where no other active binding is left."
-	listTenantUsersDoc = "The tenant must lie in the caller's reach."
+	listTenantUsersDoc = "The tenant must lie in the caller's reach. Roles and isActive are those in this tenant, not in that of the token."
+	addTenantUserDoc   = "Adds one binding and leaves the others as they are. A second call is USER_ALREADY_ASSIGNED and writes nothing. The user's open sessions end. The answer shows the tenants in the caller's reach."
 	dropTenantUserDoc  = "Only the binding goes; the account and its other bindings stay. The user's open sessions end."
-	listAnyUsersDoc    = "Users of every tenant, or of the one that tenantId names."
+	listAnyUsersDoc    = "Users of every tenant, or of the one that tenantId names, the oldest account first unless sortBy names another scalar field. isActive is that of the account."
 	createAnyUserDoc   = "The account is bound to the tenants that the body names, or to none."
-	updateAnyUserDoc   = "Every block is optional. `tenants` replaces the whole matrix; an empty list removes all bindings."
+	updateAnyUserDoc   = "Every block is optional. `tenants` replaces the whole matrix; an empty list removes all bindings. Sessions end where a tenant comes or goes, or the account closes; other roles inside a binding count at once."
 	deleteAnyUserDoc   = "The account is marked as deleted and all its sessions end."
 	bindDoc            = "Adds one binding and leaves the others as they are. A second call is USER_ALREADY_ASSIGNED and writes nothing. The user's open sessions end."
 	startResetDoc      = "The owner of the account gets the same mail as by asking for it."

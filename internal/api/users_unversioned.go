@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -53,7 +52,7 @@ func (a *API) plainUsers(ctx context.Context, in *plainUsersInput) (*web.Reply[w
 }
 
 func (a *API) plainUser(ctx context.Context, in *userInput) (*web.Reply[plainUser], error) {
-	return plainReply(a.Identity.GetUser(ctx, in.ID.UUID))
+	return plainReply(a.Identity.GetUser(ctx, in.ID.UUID, false))
 }
 
 func plainReply(v identity.UserView, err error) (*web.Reply[plainUser], error) {
@@ -65,52 +64,41 @@ func plainReply(v identity.UserView, err error) (*web.Reply[plainUser], error) {
 
 type addUserInput struct {
 	Body struct {
-		Email            string   `json:"email" minLength:"1" maxLength:"254"`
-		Password         string   `json:"password,omitempty" maxLength:"4096" doc:"8 to 128 characters; without one the person gets a mail with a link to choose it."`
-		FullName         string   `json:"fullName" minLength:"1" maxLength:"201" doc:"The first word is the first name."`
-		Roles            []string `json:"roles,omitempty" maxItems:"50" doc:"Names of roles; Member where left out."`
-		SendWelcomeEmail bool     `json:"sendWelcomeEmail,omitempty"`
+		Email            string            `json:"email" minLength:"1" maxLength:"254"`
+		Password         *string           `json:"password" required:"false" maxLength:"4096" doc:"8 to 128 characters; without one the person gets a mail with a link to choose it."`
+		FullName         *string           `json:"fullName" required:"false" maxLength:"201" doc:"The first word is the first name."`
+		Roles            web.Opt[[]string] `json:"roles,omitzero" required:"false" doc:"Names of at most 50 roles; Member where left out or empty."`
+		SendWelcomeEmail *bool             `json:"sendWelcomeEmail" required:"false"`
 	}
 }
 
 func (a *API) addUser(ctx context.Context, in *addUserInput) (*web.Reply[plainUser], error) {
-	first, last := splitName(in.Body.FullName)
 	v, err := a.Identity.CreateUserByNames(ctx, identity.NewUser{
-		Email: in.Body.Email, Password: in.Body.Password, FirstName: first, LastName: last, SendWelcome: in.Body.SendWelcomeEmail,
-	}, in.Body.Roles)
+		Email: in.Body.Email, Password: given(in.Body.Password), FullName: given(in.Body.FullName), SendWelcome: given(in.Body.SendWelcomeEmail),
+	}, in.Body.Roles.V)
 	if err != nil {
 		return nil, err
 	}
 	return web.Created("/api/users/"+v.ID.String(), plainUserOf(v)).WithETag(v.Version()), nil
 }
 
-// splitName makes the first word the first name.
-func splitName(full string) (first, last string) {
-	first, last, _ = strings.Cut(strings.Join(strings.Fields(full), " "), " ")
-	return first, last
-}
-
 type changeUserInput struct {
 	ID web.ID `path:"id"`
 	web.IfMatch
 	Body struct {
-		FullName    *string   `json:"fullName,omitempty" maxLength:"201" doc:"The first word is the first name."`
-		PhoneNumber *string   `json:"phoneNumber,omitempty" maxLength:"32" doc:"An empty text clears it."`
-		IsActive    *bool     `json:"isActive,omitempty"`
-		Roles       *[]string `json:"roles,omitempty" maxItems:"50" doc:"Replaces the roles held in this tenant."`
+		FullName    *string           `json:"fullName" required:"false" maxLength:"201" doc:"The first word is the first name; an empty text clears both."`
+		PhoneNumber *string           `json:"phoneNumber" required:"false" maxLength:"32" doc:"Digits with + - ( ) and spaces; an empty text clears it."`
+		IsActive    *bool             `json:"isActive" required:"false"`
+		Roles       web.Opt[[]string] `json:"roles,omitzero" required:"false" doc:"Names of all roles that the user shall hold in this tenant, at most 50."`
 	}
 }
 
 func (a *API) changeUser(ctx context.Context, in *changeUserInput) (*web.Reply[plainUser], error) {
-	change := identity.UserChange{PhoneNumber: in.Body.PhoneNumber, IsActive: in.Body.IsActive}
-	if in.Body.FullName != nil {
-		first, last := splitName(*in.Body.FullName)
-		change.FirstName, change.LastName = &first, &last
-	}
-	return plainReply(a.Identity.UpdateUserByNames(ctx, in.ID.UUID, in.Fits, change, in.Body.Roles))
+	change := identity.UserChange{FullName: in.Body.FullName, PhoneNumber: in.Body.PhoneNumber, IsActive: in.Body.IsActive}
+	return plainReply(a.Identity.UpdateUserByNames(ctx, in.ID.UUID, in.Fits, change, in.Body.Roles.Ptr()))
 }
 
-func (a *API) dropUser(ctx context.Context, in *deleteInput) (*web.Reply[web.None], error) {
+func (a *API) dropUser(ctx context.Context, in *deleteUserInput) (*web.Reply[web.None], error) {
 	if err := a.Identity.DeleteUser(ctx, in.ID.UUID, in.Fits); err != nil {
 		return nil, err
 	}
@@ -120,7 +108,7 @@ func (a *API) dropUser(ctx context.Context, in *deleteInput) (*web.Reply[web.Non
 type addRolesInput struct {
 	UserID web.ID `path:"userId"`
 	Body   struct {
-		RoleNames []string `json:"roleNames" minItems:"1" maxItems:"50"`
+		RoleNames []string `json:"roleNames" minItems:"1" doc:"Names of at most 50 roles, in any case of letters."`
 	}
 }
 

@@ -144,7 +144,7 @@ func newSocial(c config.Config) (*identity.Social, error) {
 }
 
 func routes(service *identity.Service, d *db.DB, now func() time.Time, issuer string) *api.API {
-	return &api.API{Identity: service, Apps: resource.New(d, now, identity.Apps), Issuer: issuer}
+	return &api.API{Identity: service, Apps: resource.New(d, now, identity.Apps), APIKeys: resource.New(d, now, service.APIKeys()), Issuer: issuer}
 }
 
 func limits(c config.Config) map[string]web.Limit {
@@ -182,8 +182,15 @@ func (a *App) Bootstrap(ctx context.Context) error {
 // Handler serves the API and the pages.
 func (a *App) Handler() http.Handler { return a.server.Handler() }
 
-// Backup copies a SQLite store to a file while it is in use.
-func (a *App) Backup(ctx context.Context, file string) error { return a.db.Backup(ctx, file) }
+// Backup copies a SQLite store to a file while it is in use. It changes nothing, the schema neither:
+// a backup is made before an upgrade.
+func Backup(ctx context.Context, c config.Config, log *slog.Logger, file string) error {
+	d, err := db.Open(ctx, db.Options{URL: c.DatabaseURL, DataDir: c.DataDir, Log: log, MaxConns: c.DatabaseConns})
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Backup(ctx, file), d.Close())
+}
 
 // ready tells whether requests can be answered: the store is there and has the schema of this program.
 func (a *App) ready(ctx context.Context) error {

@@ -78,7 +78,7 @@ func (a *App) shutDown(server *http.Server) error {
 
 const (
 	purgeEvery = time.Minute
-	purgeTurns = 20 // most batches in one go, so that a backlog never holds the store
+	purgeFor   = 20 * time.Second // of each minute: batches are small, so that others get their turn
 )
 
 // purgeForever removes what has expired, a bounded batch at a time.
@@ -97,22 +97,21 @@ func (a *App) purgeForever(ctx context.Context) {
 	}
 }
 
-// Purge removes expired sessions, tokens, keys, lockouts, idempotency rows and limit windows, a
-// bounded number of each.
+// Purge removes expired sessions, tokens, keys, lockouts, idempotency rows and limit windows, for
+// a bounded time; what fails does not keep the rest from going.
 func (a *App) Purge(ctx context.Context) error {
-	if err := a.Keyring.PurgeKeys(ctx); err != nil {
-		return err
-	}
+	failed := a.Keyring.PurgeKeys(ctx)
+	until := time.Now().Add(purgeFor)
 	for _, purge := range []func(context.Context) (int64, error){a.Identity.Purge, a.server.Purge} {
-		for range purgeTurns {
+		for time.Now().Before(until) {
 			n, err := purge(ctx)
 			if err != nil {
-				return err
+				failed = errors.Join(failed, err)
 			}
-			if n == 0 {
+			if err != nil || n == 0 {
 				break
 			}
 		}
 	}
-	return nil
+	return failed
 }

@@ -65,26 +65,27 @@ func (e Entry) values(ctx context.Context) ([]any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make id: %w", err)
 	}
-	actorID, email, tenantID := actor(ctx)
+	who := actor(ctx)
 	if e.TenantID != nil {
-		tenantID = e.TenantID
+		who.tenant = e.TenantID
 	}
 	if e.At.IsZero() {
 		e.At = time.Now()
 	}
 	origin := scope.OriginFrom(ctx)
-	return []any{id, tenantID, actorID, email, e.Action, e.TargetType, e.TargetID,
-		text(before), text(after), origin.Address, origin.TraceID, db.At(e.At)}, nil
+	search := strings.Join([]string{who.email, e.Action, e.TargetType, e.TargetID, string(before), string(after)}, "\n")
+	return []any{id, who.tenant, who.id, who.email, who.key, e.Action, e.TargetType, e.TargetID,
+		text(before), text(after), origin.Address, origin.TraceID, db.At(e.At), strings.ToLower(search)}, nil
 }
 
 const insertEntry = `
-	INSERT INTO audit_log (id, tenant_id, actor_id, actor_email, action, target_type, target_id,
-		before, after, address, trace_id, created_at)
-	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`
+	INSERT INTO audit_log (id, tenant_id, actor_id, actor_email, api_key_id, action, target_type, target_id,
+		before, after, address, trace_id, created_at, search_key)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`
 
 // insertEntries is insertEntry for n rows.
 func insertEntries(n int) string {
-	const columns = 12
+	const columns = 14
 	var text strings.Builder
 	text.WriteString(insertEntry)
 	for i := 1; i < n; i++ {
@@ -93,13 +94,18 @@ func insertEntries(n int) string {
 	return text.String()
 }
 
-// actor tells who is signed in; ids are nil where there is nobody, or no tenant.
-func actor(ctx context.Context) (id *uuid.UUID, email string, tenant *uuid.UUID) {
+// author is who made a change; ids are nil where there is nobody, no tenant, or no key.
+type author struct {
+	id, tenant, key *uuid.UUID
+	email           string
+}
+
+func actor(ctx context.Context) author {
 	a := scope.ActorFrom(ctx)
 	if a == nil {
-		return nil, "", nil
+		return author{}
 	}
-	return known(a.UserID), a.Email, known(a.TenantID)
+	return author{id: known(a.UserID), tenant: known(a.TenantID), key: known(a.APIKeyID), email: a.Email}
 }
 
 func known(id uuid.UUID) *uuid.UUID {

@@ -118,7 +118,7 @@ func (c *Config) checkNumbers() error {
 		n        int64
 		from, to int64
 	}{
-		{"database-conns", int64(c.DatabaseConns), 2, 1000},
+		{"database-conns", int64(c.DatabaseConns), 0, 1000},
 		{"lockout-attempts", int64(c.LockoutAttempts), 1, 1000},
 		{"password-expire-days", int64(c.PasswordExpireDays), 0, 3650},
 		{"password-history", int64(c.PasswordHistory), 0, 50},

@@ -20,7 +20,7 @@ type Config struct {
 
 	DataDir       string `help:"Folder for the embedded database and files." default:"./data" group:"Store"`
 	DatabaseURL   string `help:"postgres:// address; empty: SQLite in the data folder." name:"database-url" group:"Store"`
-	DatabaseConns int    `help:"Most connections to the database." default:"20" group:"Store"`
+	DatabaseConns int    `help:"Most connections to the database; 0: chosen to fit it." group:"Store"`
 	MasterKey     string `help:"32 bytes in base64 or hex that wrap every secret in the store." group:"Store"`
 
 	AdminEmail    string `help:"E-mail of the first administrator; first start only." default:"admin@steward.local" group:"First start"`

@@ -73,7 +73,7 @@ func TestBadSettingsAreNamedInOneLine(t *testing.T) {
 		{"--log-level=loud", "log-level"},
 		{"--lockout-attempts=0", "lockout-attempts"},
 		{"--lockout-duration=0s", "lockout-duration"},
-		{"--database-conns=1", "database-conns"},
+		{"--database-conns=-1", "database-conns"},
 		{"--trusted-proxies=everywhere", "trusted-proxies"},
 		{"--limit-login=10", "limit-login"},
 		{"--limit-login=0/m", "limit-login"},
@@ -82,6 +82,8 @@ func TestBadSettingsAreNamedInOneLine(t *testing.T) {
 		{"--mail-from=nobody", "mail-from"},
 		{"--github-client-id=x", "github-client-secret"},
 		{"--oidc=acme=https://issuer.example", "oidc"},
+		{"--oidc=acme=http://client:secret@issuer.example", "oidc"},
+		{"--oidc=acme=https://a:b@issuer.example,ACME=https://a:b@other.example", "oidc"},
 		{"--otlp-endpoint=localhost:4318", "otlp-endpoint"},
 	} {
 		t.Run(c.argument, func(t *testing.T) {

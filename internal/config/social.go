@@ -1,6 +1,7 @@
 package config
 
 import (
+	"net"
 	"net/url"
 	"strings"
 )
@@ -38,7 +39,36 @@ func (c *Config) SocialProviders() ([]SocialProvider, error) {
 		}
 		configured = append(configured, p)
 	}
-	return configured, nil
+	return configured, checkProviders(configured)
+}
+
+// checkProviders refuses a name that is used twice, and addresses that a token must not be sent to.
+func checkProviders(providers []SocialProvider) error {
+	seen := map[string]bool{}
+	for _, p := range providers {
+		setting := p.Kind
+		if p.Kind != "oidc" {
+			setting += "-url"
+		}
+		if name := strings.ToLower(p.Name); seen[name] {
+			return Refuse("oidc", "the name %q is used twice", p.Name)
+		} else {
+			seen[name] = true
+		}
+		if p.URL != "" && !isPrivateToTheWire(p.URL) {
+			return Refuse(setting, "the address of %s must begin with https:// (http:// on loopback only)", p.Name)
+		}
+	}
+	return nil
+}
+
+func isPrivateToTheWire(address string) bool {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return false
+	}
+	ip := net.ParseIP(u.Hostname())
+	return u.Scheme == "https" || u.Scheme == "http" && (u.Hostname() == "localhost" || ip != nil && ip.IsLoopback())
 }
 
 // parseIssuer reads NAME=https://CLIENT_ID:CLIENT_SECRET@ISSUER; the message never repeats the secret.

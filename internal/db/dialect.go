@@ -22,7 +22,8 @@ type Dialect interface {
 // Together with Dialect these methods are all that tells SQLite from PostgreSQL.
 type engine interface {
 	Dialect
-	// write runs fn in one transaction and returns that transaction once it is durable.
+	// write runs fn in one transaction and returns that transaction once it is durable. A transaction
+	// beside an error is one of which nobody knows whether it was committed.
 	write(ctx context.Context, fn func(Tx) error) (*tx, error)
 	// announce leaves word of e in the transaction, for the other nodes.
 	announce(ctx context.Context, t *tx, e event) error

@@ -89,6 +89,9 @@ func (p *postgresStore) write(ctx context.Context, fn func(Tx) error) (*tx, erro
 			p.writes.Add(1)
 			return t, nil
 		}
+		if !undone && IsUnavailable(err) {
+			return t, err
+		}
 		again := IsSerialisation(err) && attempt < maxAttempts || undone && IsUnavailable(err) && attempt < maxConnections
 		if !again {
 			return nil, err

@@ -65,8 +65,8 @@ func (l *listener) run(ctx context.Context, conn *pgx.Conn) {
 		if conn = l.reconnect(ctx); conn == nil {
 			return
 		}
+		hub.missed() // first: nobody may trust what was remembered before
 		hub.listening.Store(true)
-		hub.missed()
 	}
 }
 

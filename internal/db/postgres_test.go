@@ -101,8 +101,8 @@ func TestAListenerThatLostItsConnectionResyncsAndHearsAgain(t *testing.T) {
 	}))
 	select {
 	case listening := <-resynced:
-		if !listening {
-			t.Error("resync was called before the new connection listens")
+		if listening {
+			t.Error("what was remembered counted again before it was dropped")
 		}
 	case <-time.After(20 * time.Second):
 		t.Fatal("no resync")

@@ -142,7 +142,8 @@ func (s *sqliteStore) writeDSN() string {
 		"_txlock":       {"immediate"},
 		"_dqs":          {"0"},
 		// A checkpoint cuts a log that a burst or a long reader let grow.
-		"_pragma": {"journal_size_limit(67108864)"},
+		// Deleted secrets are overwritten where that costs no further page.
+		"_pragma": {"journal_size_limit(67108864)", "secure_delete(fast)"},
 	})
 }
 

@@ -83,12 +83,13 @@ func (p *poller) poll(ctx context.Context) {
 		return
 	}
 	hub := p.store.hub
-	switch was := hub.listening.Swap(err == nil); {
+	switch was := hub.listening.Load(); {
 	case err != nil && was:
 		hub.log.Warn("cannot hear other processes", "error", err)
 	case err == nil && !was:
-		hub.missed()
+		hub.missed() // first: nobody may trust what was remembered before
 	}
+	hub.listening.Store(err == nil)
 	if err == nil && time.Since(p.purged) > purgeEvery {
 		p.purged = time.Now()
 		p.purge(ctx)

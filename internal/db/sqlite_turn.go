@@ -32,7 +32,10 @@ func (s *sqliteStore) write(ctx context.Context, fn func(Tx) error) (*tx, error)
 	if tx != nil {
 		s.writer.run(tx, fn)
 	}
-	return tx, <-t.done
+	if err := <-t.done; err != nil {
+		return nil, err
+	}
+	return tx, nil
 }
 
 // claim decides between the writer and a caller that gives up: it is true for one of them.

@@ -21,6 +21,9 @@ func (d *DB) Write(ctx context.Context, fn func(tx Tx) error) error {
 	defer d.writing.Done()
 	t, err := d.engine.write(ctx, witnessed(ctx, fn))
 	if err != nil {
+		if t != nil { // the commit may have happened: what was remembered of it must go
+			d.tell(t)
+		}
 		return err
 	}
 	d.committed(t)
@@ -53,6 +56,10 @@ func (d *DB) committed(t *tx) {
 	for _, fn := range t.hooks {
 		d.hub.guard("hook", fn)
 	}
+	d.tell(t)
+}
+
+func (d *DB) tell(t *tx) {
 	for _, e := range t.events {
 		d.hub.tell(e)
 	}

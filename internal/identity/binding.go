@@ -1,6 +1,7 @@
 package identity
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -29,39 +30,45 @@ const (
 // not idempotent: a second call is USER_ALREADY_ASSIGNED and writes nothing. The user's open sessions
 // end, since what they may do has changed.
 func (s *Service) BindTenant(ctx context.Context, user uuid.UUID, b Binding) (UserEdit, error) {
-	actor := scope.ActorFrom(ctx)
-	b.RoleIDs = distinct(b.RoleIDs)
+	return s.bindTenant(ctx, user, b, func(db.Tx) error { return nil })
+}
+
+// bindTenant refuses in the order of the contract; admit is asked before anything is looked up.
+func (s *Service) bindTenant(ctx context.Context, user uuid.UUID, b Binding, admit func(tx db.Tx) error) (UserEdit, error) {
+	b.RoleIDs = withoutRepeats(b.RoleIDs)
 	if err := b.checkAdditive(); err != nil {
 		return UserEdit{}, err
 	}
 	var edit UserEdit
 	err := s.db.Write(ctx, func(tx db.Tx) error {
-		if _, err := requireUserView(ctx, tx, user); err != nil {
+		if err := admit(tx); err != nil {
 			return err
 		}
-		if _, err := requireTenant(ctx, tx, b.TenantID); err != nil {
+		u, err := lockAccount(ctx, tx, user)
+		if err != nil {
 			return err
 		}
-		if err := requireRoles(ctx, tx, b.TenantID, b.RoleIDs); err != nil {
+		if err := requireGrants(ctx, tx, scope.ActorFrom(ctx), b); err != nil {
 			return err
 		}
-		if err := requireGrantable(ctx, tx, actor, b.RoleIDs); err != nil {
+		if err := s.alter(ctx, tx, u, func() (bool, error) { return true, s.bindLate(ctx, tx, user, b) }); err != nil {
 			return err
 		}
-		if err := s.addBinding(ctx, tx, user, b); err != nil {
-			return err
-		}
-		if err := s.endSessions(ctx, tx, user, endedByBinding); err != nil {
-			return err
-		}
-		if err := s.audit(ctx, tx, "user.bound", user, b.audited()); err != nil {
-			return err
-		}
-		var err error
 		edit, err = requireUserEdit(ctx, tx, user)
 		return err
 	})
 	return edit, err
+}
+
+// bindLate adds a binding to an account that may have open sessions.
+func (s *Service) bindLate(ctx context.Context, tx db.Tx, user uuid.UUID, b Binding) error {
+	if err := s.addBinding(ctx, tx, user, b); err != nil {
+		return err
+	}
+	if err := s.endSessions(ctx, tx, user, endedByBinding); err != nil {
+		return err
+	}
+	return s.auditBinding(ctx, tx, "user.bound", user, b.TenantID, nil, b.audited())
 }
 
 func (b Binding) checkAdditive() error {
@@ -81,14 +88,21 @@ func (b Binding) checkAdditive() error {
 }
 
 func (b Binding) audited() map[string]any {
-	return map[string]any{"tenantId": b.TenantID, "roleIds": b.RoleIDs, "isDefault": b.IsDefault}
+	roles := slices.SortedFunc(slices.Values(withoutRepeats(b.RoleIDs)), compareIDs)
+	return map[string]any{"roleIds": append([]uuid.UUID{}, roles...), "isDefault": b.IsDefault}
 }
 
-// addBinding writes a binding: already bound comes before full, as the contract orders it.
+// addBinding writes a binding of a locked account. The place is taken first, so that the tenant's row
+// is locked for writing before the binding refers to it; that the user is bound already is told before
+// that the tenant is full, as the contract orders it.
 func (s *Service) addBinding(ctx context.Context, tx db.Tx, user uuid.UUID, b Binding) error {
+	full := requirePlace(ctx, tx, b.TenantID)
+	if _, refused := fault.From(full); full != nil && !refused {
+		return full
+	}
 	if b.IsDefault {
 		if err := clearDefault(ctx, tx, user); err != nil {
-			return err
+			return fmt.Errorf("move the default of user %s: %w", user, err)
 		}
 	}
 	added, err := addBindingRow(ctx, tx, user, b.TenantID, b.IsDefault, s.now())
@@ -98,156 +112,104 @@ func (s *Service) addBinding(ctx context.Context, tx db.Tx, user uuid.UUID, b Bi
 	if !added {
 		return fault.New(fault.UserAlreadyAssigned, "The user is bound to the tenant already.")
 	}
-	if err := insertBindingRoles(ctx, tx, user, b.TenantID, b.RoleIDs); err != nil {
-		return err
+	if full != nil {
+		return full
 	}
-	return requirePlace(ctx, tx, b.TenantID) // last: the tenant's row stays locked until the commit
+	return giveRoles(ctx, tx, user, b.TenantID, withoutRepeats(b.RoleIDs))
 }
 
-// removeBinding takes a binding away; false where there is none.
-func removeBinding(ctx context.Context, tx db.Tx, user, tenant uuid.UUID) (bool, error) {
-	removed, err := deleteBinding(ctx, tx, user, tenant)
-	if err != nil || !removed {
-		return removed, err
+// removeBinding takes a binding away and frees its place.
+func removeBinding(ctx context.Context, tx db.Tx, user, tenant uuid.UUID) error {
+	if err := freePlace(ctx, tx, tenant); err != nil {
+		return fmt.Errorf("free a place in tenant %s: %w", tenant, err)
 	}
-	return true, freePlace(ctx, tx, tenant)
+	return deleteBinding(ctx, tx, user, tenant)
 }
 
-// Matrix is the tenants block of a body: nil leaves the bindings as they are.
-type Matrix *[]Binding
-
-// checkMatrix refuses what no store is needed to refuse.
-func checkMatrix(matrix []Binding) error {
-	wrong := fields{}
-	seen, defaults := map[uuid.UUID]bool{}, 0
-	if len(matrix) > maxBindings {
-		wrong.add("tenants", "must name at most %d tenants", maxBindings)
-	}
-	for i, b := range matrix {
-		if seen[b.TenantID] {
-			wrong.add(fmt.Sprintf("tenants[%d].tenantId", i), "must not appear twice")
-		}
-		if len(distinct(b.RoleIDs)) > maxBindingRoles {
-			wrong.add(fmt.Sprintf("tenants[%d].roleIds", i), "must name at most %d roles", maxBindingRoles)
-		}
-		seen[b.TenantID] = true
-		if b.IsDefault {
-			defaults++
-		}
-	}
-	if defaults > 1 {
-		wrong.add("tenants", "must mark at most one tenant as the default")
-	}
-	return wrong.fault()
-}
-
-// replaceMatrix makes the bindings of the user those of the matrix, and reports whether one was added
-// or taken away.
-func (s *Service) replaceMatrix(ctx context.Context, tx db.Tx, actor *scope.Actor, user uuid.UUID, matrix []Binding) (moved bool, err error) {
-	present, err := listUserTenants(ctx, tx, user)
-	if err != nil {
-		return false, err
-	}
-	if err := clearDefault(ctx, tx, user); err != nil {
-		return false, err
-	}
-	for _, b := range matrix {
-		i := slices.IndexFunc(present, func(t UserTenant) bool { return t.TenantID == b.TenantID })
-		if i < 0 {
-			moved = true
-			err = s.grantBinding(ctx, tx, actor, user, b)
-		} else {
-			err = s.changeBinding(ctx, tx, actor, present[i], b)
-		}
-		if err != nil {
-			return moved, err
-		}
-	}
-	for _, t := range present {
-		if !slices.ContainsFunc(matrix, func(b Binding) bool { return b.TenantID == t.TenantID }) {
-			moved = true
-			if _, err := removeBinding(ctx, tx, user, t.TenantID); err != nil {
-				return moved, err
-			}
-		}
-	}
-	return moved, nil
-}
-
-// grantBinding adds a binding under the rules for tenants, roles and escalation.
-func (s *Service) grantBinding(ctx context.Context, tx db.Tx, actor *scope.Actor, user uuid.UUID, b Binding) error {
-	b.RoleIDs = distinct(b.RoleIDs)
-	if _, err := requireTenant(ctx, tx, b.TenantID); err != nil {
-		return err
-	}
-	if err := requireRoles(ctx, tx, b.TenantID, b.RoleIDs); err != nil {
-		return err
-	}
-	if err := requireGrantable(ctx, tx, actor, b.RoleIDs); err != nil {
-		return err
-	}
-	return s.addBinding(ctx, tx, user, b)
-}
-
-// changeBinding replaces the roles and the default mark of a binding that exists. Only roles that come
-// new are held against the caller's own permissions.
-func (s *Service) changeBinding(ctx context.Context, tx db.Tx, actor *scope.Actor, present UserTenant, b Binding) error {
-	if err := s.replaceRoles(ctx, tx, actor, present, b.RoleIDs); err != nil {
-		return err
-	}
-	if !b.IsDefault {
-		return nil
-	}
-	return setDefault(ctx, tx, present.UserID, present.TenantID)
-}
-
-// replaceRoles makes the roles of a binding those given.
-func (s *Service) replaceRoles(ctx context.Context, tx db.Tx, actor *scope.Actor, present UserTenant, roles []uuid.UUID) error {
-	roles = distinct(roles)
-	if err := requireRoles(ctx, tx, present.TenantID, roles); err != nil {
-		return err
-	}
-	held := make([]uuid.UUID, len(present.Roles))
-	for i, r := range present.Roles {
-		held[i] = r.ID
-	}
-	added, removed := without(roles, held), without(held, roles)
-	if err := requireGrantable(ctx, tx, actor, added); err != nil {
-		return err
-	}
-	if err := deleteBindingRoles(ctx, tx, present.UserID, present.TenantID, removed); err != nil {
-		return err
-	}
-	return insertBindingRoles(ctx, tx, present.UserID, present.TenantID, added)
-}
-
-// requireRoles fails with ROLE_NOT_FOUND unless every role exists and is the tenant's own or a system
-// role; which of these it is is not told.
-func requireRoles(ctx context.Context, tx db.Tx, tenant uuid.UUID, roles []uuid.UUID) error {
+// giveRoles adds roles to a binding. One that was deleted since it was looked up is ROLE_NOT_FOUND, by
+// the foreign key.
+func giveRoles(ctx context.Context, tx db.Tx, user, tenant uuid.UUID, roles []uuid.UUID) error {
 	if len(roles) == 0 {
 		return nil
 	}
-	n, err := countRoles(ctx, tx, tenant, roles)
-	if err != nil {
-		return fmt.Errorf("look up roles: %w", err)
+	err := insertBindingRoles(ctx, tx, user, tenant, roles)
+	if db.IsForeignKey(err) {
+		return noRole().Because(err)
 	}
-	if n != len(roles) {
-		return fault.New(fault.RoleNotFound, "One of the roles does not exist in the tenant.")
+	if err != nil {
+		return fmt.Errorf("give roles to user %s: %w", user, err)
 	}
 	return nil
 }
 
-func distinct(ids []uuid.UUID) []uuid.UUID {
-	once := make([]uuid.UUID, 0, len(ids))
-	for _, id := range ids {
-		if !slices.Contains(once, id) {
-			once = append(once, id)
+// requireGrants fails with TENANT_NOT_FOUND, ROLE_NOT_FOUND or ROLE_ASSIGNMENT_ESCALATION_BLOCKED, in
+// this order, unless the caller may give every role of the bindings in its tenant.
+func requireGrants(ctx context.Context, q db.Queryer, actor *scope.Actor, bindings ...Binding) error {
+	if err := requireTenants(ctx, q, bindings); err != nil {
+		return err
+	}
+	if err := requireRoles(ctx, q, bindings...); err != nil {
+		return err
+	}
+	return requireGrantable(ctx, q, actor, rolesOf(bindings))
+}
+
+func requireTenants(ctx context.Context, q db.Queryer, bindings []Binding) error {
+	ids := make([]uuid.UUID, len(bindings))
+	for i, b := range bindings {
+		ids[i] = b.TenantID
+	}
+	known, err := listLiveTenants(ctx, q, ids)
+	if err != nil {
+		return fmt.Errorf("look up tenants: %w", err)
+	}
+	if missing := without(ids, known); len(missing) > 0 {
+		return fault.New(fault.TenantNotFound, "There is no tenant with the id %s.", missing[0])
+	}
+	return nil
+}
+
+// requireRoles fails with ROLE_NOT_FOUND unless every role exists and is its tenant's own or a system
+// role; which of these it is is not told.
+func requireRoles(ctx context.Context, q db.Queryer, bindings ...Binding) error {
+	homes, err := findRoleHomes(ctx, q, rolesOf(bindings))
+	if err != nil {
+		return fmt.Errorf("look up roles: %w", err)
+	}
+	for _, b := range bindings {
+		for _, role := range b.RoleIDs {
+			if home, ok := homes[role]; !ok || home != nil && *home != b.TenantID {
+				return noRole()
+			}
 		}
 	}
-	return once
+	return nil
+}
+
+func noRole() *fault.Fault {
+	return fault.New(fault.RoleNotFound, "One of the roles does not exist in the tenant.")
+}
+
+func rolesOf(bindings []Binding) []uuid.UUID {
+	var roles []uuid.UUID
+	for _, b := range bindings {
+		roles = append(roles, b.RoleIDs...)
+	}
+	return withoutRepeats(roles)
 }
 
 // without lists the ids that are not among the others.
 func without(ids, others []uuid.UUID) []uuid.UUID {
-	return slices.DeleteFunc(slices.Clone(ids), func(id uuid.UUID) bool { return slices.Contains(others, id) })
+	known := make(map[uuid.UUID]bool, len(others))
+	for _, id := range others {
+		known[id] = true
+	}
+	return slices.DeleteFunc(slices.Clone(ids), func(id uuid.UUID) bool { return known[id] })
+}
+
+func compareIDs(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) }
+
+// inOrder sorts bindings by tenant, which is the order in which tenants are locked.
+func inOrder(bindings []Binding) []Binding {
+	return slices.SortedFunc(slices.Values(bindings), func(a, b Binding) int { return compareIDs(a.TenantID, b.TenantID) })
 }

@@ -3,6 +3,7 @@ package identity
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -21,13 +22,13 @@ func addBindingRow(ctx context.Context, tx db.Tx, user, tenant uuid.UUID, isDefa
 	return n == 1, nil
 }
 
-// deleteBinding takes the roles with it; false where there is no binding.
-func deleteBinding(ctx context.Context, tx db.Tx, user, tenant uuid.UUID) (bool, error) {
-	n, err := tx.Exec(ctx, `DELETE FROM bindings WHERE user_id = $1 AND tenant_id = $2`, user, tenant)
+// deleteBinding takes the roles with it.
+func deleteBinding(ctx context.Context, tx db.Tx, user, tenant uuid.UUID) error {
+	_, err := tx.Exec(ctx, `DELETE FROM bindings WHERE user_id = $1 AND tenant_id = $2`, user, tenant)
 	if err != nil {
-		return false, fmt.Errorf("unbind user %s from tenant %s: %w", user, tenant, err)
+		return fmt.Errorf("unbind user %s from tenant %s: %w", user, tenant, err)
 	}
-	return n == 1, nil
+	return nil
 }
 
 func clearDefault(ctx context.Context, tx db.Tx, user uuid.UUID) error {
@@ -52,13 +53,16 @@ func countOtherBindings(ctx context.Context, q db.Queryer, user, tenant uuid.UUI
 		WHERE b.user_id = $1 AND b.tenant_id <> $2 AND (b.is_active OR NOT $3)`, user, tenant, activeOnly)
 }
 
+// insertBindingRoles leaves alone what the user holds. It fails on the foreign key where a role is gone.
 func insertBindingRoles(ctx context.Context, tx db.Tx, user, tenant uuid.UUID, roles []uuid.UUID) error {
-	for _, role := range roles {
-		if err := insertBindingRole(ctx, tx, user, tenant, role); err != nil {
-			return fmt.Errorf("give role %s to user %s: %w", role, user, err)
-		}
+	rows := make([]string, len(roles))
+	for i := range roles {
+		rows[i] = "($1, $2, " + db.In(i+3, 1) + ")"
 	}
-	return nil
+	_, err := tx.Exec(ctx, `
+		INSERT INTO binding_roles (user_id, tenant_id, role_id) VALUES `+strings.Join(rows, ", ")+`
+		ON CONFLICT DO NOTHING`, db.Args([]any{user, tenant}, roles)...)
+	return err
 }
 
 func deleteBindingRoles(ctx context.Context, tx db.Tx, user, tenant uuid.UUID, roles []uuid.UUID) error {
@@ -74,11 +78,22 @@ func deleteBindingRoles(ctx context.Context, tx db.Tx, user, tenant uuid.UUID, r
 	return nil
 }
 
-// countRoles counts those of the roles that may be given in the tenant, and keeps them from being
-// deleted until the transaction ends.
-func countRoles(ctx context.Context, tx db.Tx, tenant uuid.UUID, roles []uuid.UUID) (int, error) {
-	found, err := db.All[uuid.UUID](ctx, tx, `
-		SELECT id FROM roles WHERE (tenant_id = $1 OR tenant_id IS NULL) AND id IN (`+db.In(2, len(roles))+`) ORDER BY id`,
-		db.Args([]any{tenant}, roles)...)
-	return len(found), err
+// listLiveTenants keeps those of the ids that name a tenant which is not deleted.
+func listLiveTenants(ctx context.Context, q db.Queryer, ids []uuid.UUID) ([]uuid.UUID, error) {
+	return db.All[uuid.UUID](ctx, q, `
+		SELECT id FROM tenants WHERE deleted_at IS NULL AND id IN (`+db.In(1, len(ids))+`)`, db.Args(nil, ids)...)
+}
+
+// findRoleHomes finds the tenant of each role, which is nil for a system role; roles that do not exist
+// are missing.
+func findRoleHomes(ctx context.Context, q db.Queryer, ids []uuid.UUID) (map[uuid.UUID]*uuid.UUID, error) {
+	rows, err := db.All[struct {
+		ID       uuid.UUID  `db:"id"`
+		TenantID *uuid.UUID `db:"tenant_id"`
+	}](ctx, q, `SELECT id, tenant_id FROM roles WHERE id IN (`+db.In(1, len(ids))+`)`, db.Args(nil, ids)...)
+	homes := make(map[uuid.UUID]*uuid.UUID, len(rows))
+	for _, r := range rows {
+		homes[r.ID] = r.TenantID
+	}
+	return homes, err
 }

@@ -15,7 +15,8 @@ const (
 	cacheUserEntries = 64
 )
 
-// cacheKey names one entry of a user: one session in one tenant, or with no session a tenant's view.
+// cacheKey names one entry of a user: one session or API key in one tenant, or with no session a
+// tenant's view.
 type cacheKey struct{ session, tenant uuid.UUID }
 
 // cache keeps what was read about users until a write about them drops it. A value read before a

@@ -32,29 +32,28 @@ type sealedHeader struct {
 // OpenPassword returns the password that a client sent. With encrypted true a compact JWE is opened
 // (RSA-OAEP-256 and A256GCM only); whatever does not have that form is the password itself, so that
 // clients which never encrypt can leave the flag at its default. It fails with errSealed.
-func (k *Keyring) OpenPassword(value string, encrypted bool) (plain string, opened bool, err error) {
+func (k *Keyring) OpenPassword(value string, encrypted bool) (string, error) {
 	header, sealed := sealedHeader{}, false
 	if encrypted {
 		header, sealed = readSealedHeader(value)
 	}
 	if !sealed {
-		return value, false, nil
+		return value, nil
 	}
 	// Compression has no place here: a short text could unpack to a huge one.
 	if len(value) > maxSealedBytes || header.Compression != "" {
-		return "", false, errSealed
+		return "", errSealed
 	}
 	envelope, err := jose.ParseEncryptedCompact(value,
 		[]jose.KeyAlgorithm{jose.RSA_OAEP_256}, []jose.ContentEncryption{jose.A256GCM})
 	if err != nil {
-		return "", false, errSealed
+		return "", errSealed
 	}
 	keys, err := k.openingKeys(header.KeyID)
 	if err != nil {
-		return "", false, err
+		return "", err
 	}
-	plain, err = openEnvelope(envelope, keys)
-	return plain, err == nil, err
+	return openEnvelope(envelope, keys)
 }
 
 // readSealedHeader reports whether the value has the form of a compact JWE: five parts of which the

@@ -53,10 +53,7 @@ func (s *Service) countFailure(ctx context.Context, email string, refused *fault
 	err := s.db.Write(ctx, func(tx db.Tx) error {
 		answer = refused
 		now := s.now()
-		if err := ensureLockout(ctx, tx, email, now); err != nil {
-			return err
-		}
-		l, err := findLockout(ctx, tx, email, tx.Dialect().ForUpdate())
+		l, err := holdLockout(ctx, tx, email, now)
 		if err != nil {
 			return err
 		}

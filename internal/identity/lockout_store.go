@@ -12,11 +12,13 @@ func findLockout(ctx context.Context, q db.Queryer, email, lock string) (lockout
 	return db.One[lockout](ctx, q, `SELECT failures, locked_until FROM lockouts WHERE email_key = $1`+lock, emailKey(email))
 }
 
-// ensureLockout makes the row that attempts queue up on.
-func ensureLockout(ctx context.Context, tx db.Tx, email string, now db.Time) error {
-	_, err := tx.Exec(ctx, `
-		INSERT INTO lockouts (email_key, failures, updated_at) VALUES ($1, 0, $2) ON CONFLICT DO NOTHING`, emailKey(email), now)
-	return err
+// holdLockout makes the row where there is none and holds it until the commit, in one statement: a
+// row that is looked for after it was made may have been deleted in between.
+func holdLockout(ctx context.Context, tx db.Tx, email string, now db.Time) (lockout, error) {
+	return db.One[lockout](ctx, tx, `
+		INSERT INTO lockouts (email_key, failures, updated_at) VALUES ($1, 0, $2)
+		ON CONFLICT (email_key) DO UPDATE SET updated_at = excluded.updated_at
+		RETURNING failures, locked_until`, emailKey(email), now)
 }
 
 func setLockout(ctx context.Context, tx db.Tx, email string, l lockout, now db.Time) error {

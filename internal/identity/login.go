@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -60,18 +61,34 @@ func (s *Service) checkPassword(ctx context.Context, in Login) (u User, rehash s
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return u, "", fmt.Errorf("find account: %w", err)
 	}
-	password, _, sealed := s.keyring.OpenPassword(in.Password, in.Encrypted)
+	password, sealed, err := s.openPassword(in.Password, in.Encrypted)
+	if err != nil {
+		return u, "", err
+	}
 	right, stale, err := s.verify(ctx, u.PasswordHash, password)
 	if err != nil {
 		return u, "", err
 	}
-	if !right || sealed != nil {
+	if !right || sealed {
 		return u, "", s.countFailure(ctx, in.Email, wrongCredentials())
 	}
 	if stale {
 		rehash, err = s.hasher.Hash(ctx, password)
 	}
 	return u, rehash, err
+}
+
+// openPassword returns the password that a client sent. sealed tells that it is encrypted and cannot
+// be opened, which is the client's fault; an error is ours.
+func (s *Service) openPassword(value string, encrypted bool) (password string, sealed bool, err error) {
+	password, err = s.keyring.OpenPassword(value, encrypted)
+	if errors.Is(err, errSealed) {
+		return "", true, nil
+	}
+	if err != nil {
+		return "", false, fault.New(fault.Unavailable, "The password cannot be opened right now.").Because(err).RetryIn(time.Second)
+	}
+	return password, false, nil
 }
 
 // verify does the same work whether or not there is a hash to compare with.
@@ -113,6 +130,11 @@ func (s *Service) signIn(ctx context.Context, user uuid.UUID, e entry) (Grant, e
 		open, err := listOpenTenants(ctx, tx, u.ID)
 		if err != nil {
 			return fmt.Errorf("list tenants of user %s: %w", u.ID, err)
+		}
+		if u.LastLoginAt == nil {
+			if err := s.acceptInvitations(ctx, tx, u); err != nil {
+				return err
+			}
 		}
 		c = chooseTenant(open, e.preferred)
 		if p, err = s.openPass(ctx, tx, u, c.tenant, e.app); err != nil {

@@ -42,8 +42,11 @@ func (s *Service) SocialLogin(ctx context.Context, in SocialLogin) (Grant, error
 // accountOf finds the account of a person known to a provider, or makes it.
 func (s *Service) accountOf(ctx context.Context, person SocialUser) (uuid.UUID, error) {
 	id, err := findIdentity(ctx, s.db, person.Issuer, person.Subject)
-	if err == nil || !errors.Is(err, sql.ErrNoRows) {
-		return id, err
+	if err == nil {
+		return id, nil
+	}
+	if !errors.Is(err, sql.ErrNoRows) {
+		return id, fmt.Errorf("find linked account: %w", err)
 	}
 	wrong := fields{}
 	wrong.checkEmail("email", person.Email)

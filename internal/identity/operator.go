@@ -21,6 +21,9 @@ type NewAccount struct {
 func (s *Service) CreateAccount(ctx context.Context, in NewAccount) (User, error) {
 	wrong := fields{}
 	wrong.checkEmail("email", in.Email)
+	if in.FullName != "" {
+		wrong.checkFullName("name", in.FullName)
+	}
 	if in.Password != "" {
 		wrong.checkPassword(s.policy, "password", in.Password)
 	}

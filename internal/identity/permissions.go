@@ -54,6 +54,11 @@ var shippedPermissions = []shippedPermission{
 	{"update:apps", "Apps", "Change apps", nil},
 	{"delete:apps", "Apps", "Remove apps", nil},
 
+	{"read:api-keys", "API keys", "See API keys", administrators},
+	{"create:api-keys", "API keys", "Make API keys", administrators},
+	{"update:api-keys", "API keys", "Change API keys", administrators},
+	{"delete:api-keys", "API keys", "Revoke API keys", administrators},
+
 	{"read:audit-log", "Audit", "Read the audit log", administrators},
 
 	{"read:reports", "Reports", "See report templates, own reports and schedules", everybody},

@@ -33,17 +33,21 @@ const (
 	endedByAccount  = "account"
 )
 
-// principal is the present state of one session in one tenant.
+// principal is the present state of one session, or of one API key, in one tenant.
 type principal struct {
 	actor   scope.Actor
 	roleIDs []uuid.UUID
+	key     *apiKeyState // nil for a session
 	// refusal is why no token of the session is good any more, or nil.
 	refusal *fault.Fault
 }
 
-// Authenticate tells who bears the token, as things stand now. It fails with TOKEN_INVALID,
-// TOKEN_EXPIRED, TOKEN_REVOKED or SESSION_INVALIDATED.
+// Authenticate tells who bears the token or the API key, as things stand now. It fails with
+// TOKEN_INVALID, TOKEN_EXPIRED, TOKEN_REVOKED or SESSION_INVALIDATED.
 func (s *Service) Authenticate(ctx context.Context, bearer string) (*scope.Actor, error) {
+	if isAPIKey(bearer) {
+		return s.authenticateKey(ctx, bearer)
+	}
 	claims, err := s.signer.Verify(bearer)
 	if err != nil {
 		return nil, err
@@ -59,20 +63,26 @@ func (s *Service) Authenticate(ctx context.Context, bearer string) (*scope.Actor
 }
 
 func (s *Service) principal(ctx context.Context, c *Claims) (*principal, error) {
-	key := cacheKey{session: c.SessionID, tenant: c.TenantID}
+	return s.recall(c.UserID, cacheKey{session: c.SessionID, tenant: c.TenantID}, func() (*principal, error) {
+		return loadPrincipal(ctx, s.db, c)
+	})
+}
+
+// recall finds the principal in memory, or loads it and keeps it there.
+func (s *Service) recall(user uuid.UUID, key cacheKey, load func() (*principal, error)) (*principal, error) {
 	now, age := s.clock(), principalAge
 	if !s.db.Listening() {
 		age = principalAgeDeaf
 	}
-	if p, ok := s.principals.get(c.UserID, key, now, age); ok {
+	if p, ok := s.principals.get(user, key, now, age); ok {
 		return p, nil
 	}
-	ticket := s.principals.ticket(c.UserID)
-	p, err := loadPrincipal(ctx, s.db, c)
+	ticket := s.principals.ticket(user)
+	p, err := load()
 	if err != nil {
 		return nil, err
 	}
-	s.principals.put(c.UserID, key, p, now, ticket)
+	s.principals.put(user, key, p, now, ticket)
 	return p, nil
 }
 

@@ -24,6 +24,7 @@ func (s *Service) Purge(ctx context.Context) (int64, error) {
 		before    time.Time
 	}{
 		{deleteOldRefreshTokens, now.Time},
+		{deleteEndedRefreshTokens, now.Add(-2 * tenantTokenTTL)},
 		{deleteOldSessions, now.Time},
 		{deleteEndedSessions, now.Add(-2 * tenantTokenTTL)},
 		{deleteOldMailTokens, now.Time},

@@ -5,13 +5,21 @@ const (
 		DELETE FROM refresh_tokens WHERE hash IN (
 			SELECT hash FROM refresh_tokens WHERE expires_at < $1 ORDER BY expires_at LIMIT $2)`
 
+	// The tokens of ended sessions go first and a session only once it has none: a cascade would take
+	// any number of them along.
+	deleteEndedRefreshTokens = `
+		DELETE FROM refresh_tokens WHERE hash IN (
+			SELECT r.hash FROM refresh_tokens r JOIN sessions s ON s.id = r.session_id WHERE s.ended_at < $1 LIMIT $2)`
+
 	deleteOldSessions = `
 		DELETE FROM sessions WHERE id IN (
-			SELECT id FROM sessions WHERE expires_at < $1 ORDER BY expires_at LIMIT $2)`
+			SELECT id FROM sessions s WHERE expires_at < $1
+			AND NOT EXISTS (SELECT 1 FROM refresh_tokens r WHERE r.session_id = s.id) ORDER BY expires_at LIMIT $2)`
 
 	deleteEndedSessions = `
 		DELETE FROM sessions WHERE id IN (
-			SELECT id FROM sessions WHERE ended_at < $1 ORDER BY ended_at LIMIT $2)`
+			SELECT id FROM sessions s WHERE ended_at < $1
+			AND NOT EXISTS (SELECT 1 FROM refresh_tokens r WHERE r.session_id = s.id) ORDER BY ended_at LIMIT $2)`
 
 	deleteOldMailTokens = `
 		DELETE FROM mail_tokens WHERE (user_id, purpose) IN (

@@ -3,6 +3,7 @@ package identity
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -67,18 +68,19 @@ func requireHeld(a *scope.Actor, codes []string) error {
 	return nil
 }
 
-// requireNotAbove fails with FORBIDDEN where the user holds a permission in the caller's tenant that
-// the caller lacks: nobody changes an account that may do more than they. admin:system lifts the rule.
-func requireNotAbove(ctx context.Context, q db.Queryer, a *scope.Actor, user uuid.UUID) error {
-	if a.Can(adminSystem) || user == a.UserID {
+// requireNotAbove fails with FORBIDDEN where the user holds a permission that the caller lacks, in the
+// caller's tenant or in another one that the call is about: nobody changes an account that may do more
+// than they. admin:system lifts the rule.
+func requireNotAbove(ctx context.Context, q db.Queryer, a *scope.Actor, user uuid.UUID, others ...uuid.UUID) error {
+	if a.Can(adminSystem) || user == a.UserID && !a.IsKey() { // a key may do less than who made it
 		return nil
 	}
-	held, err := readAccess(ctx, q, user, a.TenantID)
-	if err != nil {
-		return err
-	}
-	for _, code := range held.permissions {
-		if !a.Can(code) {
+	for _, tenant := range withoutRepeats(append(others, a.TenantID)) {
+		held, err := readAccess(ctx, q, user, tenant)
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(held.permissions, func(code string) bool { return !a.Can(code) }) {
 			return fault.New(fault.Forbidden, "The account holds permissions that you lack, so you may not change it.")
 		}
 	}
@@ -94,11 +96,11 @@ func requireNotSelf(a *scope.Actor, user uuid.UUID) error {
 }
 
 // requireAdministratorLeft fails with LAST_ADMINISTRATOR_CONFLICT where no active Super Administrator
-// is left. Call it in the transaction, after the change: the lock on the role makes two transactions
-// that each take one away come one after the other.
+// is left. Call it in the transaction, after the change: the lock makes two transactions that each take
+// one away come one after the other, and it comes after those on users and tenants.
 func requireAdministratorLeft(ctx context.Context, tx db.Tx) error {
-	if err := lockSystemRole(ctx, tx, roleSuperAdministrator); err != nil {
-		return fmt.Errorf("lock role: %w", err)
+	if err := lockAdministrators(ctx, tx); err != nil {
+		return fmt.Errorf("lock administrators: %w", err)
 	}
 	left, err := countActiveHolders(ctx, tx, roleSuperAdministrator)
 	if err != nil {

@@ -2,7 +2,6 @@ package identity
 
 import (
 	"context"
-	"strings"
 
 	"github.com/google/uuid"
 
@@ -27,10 +26,29 @@ func listCodesOfRoles(ctx context.Context, q db.Queryer, roles []uuid.UUID) ([]s
 		WHERE rp.role_id IN (`+db.In(1, len(roles))+`) ORDER BY p.code`, db.Args(nil, roles)...)
 }
 
-// lockSystemRole puts transactions about the holders of a system role into one order.
-func lockSystemRole(ctx context.Context, tx db.Tx, role string) error {
-	_, err := db.One[uuid.UUID](ctx, tx, `SELECT id FROM roles WHERE name_key = $1 AND tenant_id IS NULL`+tx.Dialect().ForUpdate(), strings.ToLower(role))
+// listAtOrBelow keeps those of the tenants that are the one above or its descendants.
+func listAtOrBelow(ctx context.Context, q db.Queryer, above uuid.UUID, tenants []uuid.UUID) ([]uuid.UUID, error) {
+	return db.All[uuid.UUID](ctx, q, `
+		WITH RECURSIVE up(origin, id, parent_id, depth) AS (
+			SELECT id, id, parent_id, 0 FROM tenants WHERE id IN (`+db.In(3, len(tenants))+`)
+			UNION ALL
+			SELECT up.origin, t.id, t.parent_id, up.depth + 1 FROM tenants t JOIN up ON t.id = up.parent_id WHERE up.depth < $2)
+		SELECT DISTINCT origin FROM up WHERE id = $1`, db.Args([]any{above, maxTenantDepth}, tenants)...)
+}
+
+// lockAdministrators makes transactions that take a Super Administrator away come one after the other.
+// A lock on the role itself would meet those of everybody who is given it.
+func lockAdministrators(ctx context.Context, tx db.Tx) error {
+	_, err := db.One[string](ctx, tx, `SELECT name FROM locks WHERE name = 'administrators'`+tx.Dialect().ForUpdate())
 	return err
+}
+
+// holdsSystemRole reports whether the account holds a system role in any tenant.
+func holdsSystemRole(ctx context.Context, q db.Queryer, user uuid.UUID, role string) (bool, error) {
+	n, err := db.One[int](ctx, q, `
+		SELECT count(*) FROM binding_roles br JOIN roles r ON r.id = br.role_id
+		WHERE br.user_id = $1 AND r.tenant_id IS NULL AND r.name_key = $2`, user, roleKey(role))
+	return n > 0, err
 }
 
 // countActiveHolders counts the accounts that can use a system role somewhere now.
@@ -41,5 +59,5 @@ func countActiveHolders(ctx context.Context, q db.Queryer, role string) (int, er
 		JOIN bindings b ON b.user_id = br.user_id AND b.tenant_id = br.tenant_id AND b.is_active
 		JOIN tenants t ON t.id = b.tenant_id AND t.is_active AND t.deleted_at IS NULL
 		JOIN users u ON u.id = b.user_id AND u.is_active AND u.deleted_at IS NULL
-		WHERE r.name_key = $1 AND r.tenant_id IS NULL`, strings.ToLower(role))
+		WHERE r.name_key = $1 AND r.tenant_id IS NULL`, roleKey(role))
 }

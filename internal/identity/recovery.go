@@ -56,7 +56,16 @@ func (s *Service) mailTo(ctx context.Context, email string, send func(tx db.Tx, 
 	if err != nil {
 		return fmt.Errorf("find account: %w", err)
 	}
-	return s.db.Write(ctx, func(tx db.Tx) error { return send(tx, u) })
+	return s.db.Write(ctx, func(tx db.Tx) error {
+		u, err := lockUser(ctx, tx, u.ID)
+		if errors.Is(err, sql.ErrNoRows) || err == nil && !u.IsActive { // gone since it was found
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("lock account: %w", err)
+		}
+		return send(tx, u)
+	})
 }
 
 // newMailToken makes a link's token; it replaces an earlier one for the same purpose.
@@ -111,6 +120,12 @@ func (s *Service) ResetPassword(ctx context.Context, in PasswordReset) error {
 		return err
 	}
 	return s.db.Write(ctx, func(tx db.Tx) error {
+		// The account first and its link second, as everywhere: two orders could wait for each other.
+		if _, err := lockUser(ctx, tx, u.ID); errors.Is(err, sql.ErrNoRows) {
+			return badLink()
+		} else if err != nil {
+			return fmt.Errorf("reset password: %w", err)
+		}
 		spent, err := spendMailToken(ctx, tx, u.ID, hash, s.now(), purposeReset, purposeInvite)
 		if err != nil {
 			return err
@@ -130,6 +145,9 @@ func (s *Service) completeReset(ctx context.Context, tx db.Tx, u User, change pa
 	if err := setEmailConfirmed(ctx, tx, u.ID, s.now()); err != nil {
 		return err
 	}
+	if err := s.acceptInvitations(ctx, tx, u); err != nil {
+		return err
+	}
 	return deleteLockout(ctx, tx, u.Email)
 }
 
@@ -147,12 +165,15 @@ func (s *Service) ChangePassword(ctx context.Context, current, next string, encr
 	if err != nil {
 		return err
 	}
-	opened, _, sealed := s.keyring.OpenPassword(current, encrypted)
+	opened, sealed, err := s.openPassword(current, encrypted)
+	if err != nil {
+		return err
+	}
 	right, _, err := s.verify(ctx, u.PasswordHash, opened)
 	if err != nil {
 		return err
 	}
-	if !right || sealed != nil {
+	if !right || sealed {
 		return s.countFailure(ctx, u.Email, fault.Invalid("currentPassword", "is wrong"))
 	}
 	change, err := s.preparePassword(ctx, u, "newPassword", password)

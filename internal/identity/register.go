@@ -109,8 +109,11 @@ func (s *Service) bind(ctx context.Context, tx db.Tx, user uuid.UUID, tenant Ten
 
 // newPassword opens an encrypted password and holds it against the policy.
 func (s *Service) newPassword(field, value string, encrypted bool) (string, error) {
-	password, _, err := s.keyring.OpenPassword(value, encrypted)
+	password, sealed, err := s.openPassword(value, encrypted)
 	if err != nil {
+		return "", err
+	}
+	if sealed {
 		return "", fault.Invalid(field, "cannot be decrypted; encrypt it for the key with use enc in /.well-known/jwks.json")
 	}
 	if strings.Contains(password, "\x00") { // as in any other text: see web

@@ -57,6 +57,8 @@ type Service struct {
 	floor      time.Duration
 	principals *cache[*principal]
 	profiles   *cache[*Profile]
+	keyRefs    keyRefs
+	keyUses    keyUses
 }
 
 // New joins the parts and listens for changes made on other nodes. Call it before the store starts

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"unicode"
 	"time"
 
 	"steward/internal/fault"
@@ -153,16 +154,33 @@ func tokenShaped(token string) bool {
 
 // tidy drops what cannot be used and refuses a person without a name of their own.
 func (u SocialUser) tidy() (SocialUser, error) {
-	if u.Subject == "" || len(u.Subject) > 255 || u.Issuer == "" {
+	if u.Subject == "" || len(u.Subject) > 255 || u.Issuer == "" || strings.ContainsFunc(u.Subject, unicode.IsControl) {
 		return u, errors.New("the provider named no subject")
 	}
 	u.Email = strings.TrimSpace(u.Email)
 	u.EmailVerified = u.EmailVerified && u.Email != ""
-	u.Name = strings.TrimSpace(strings.ToValidUTF8(u.Name, ""))
+	u.Name = tidyName(u.Name)
 	if len(u.PictureURL) > 2048 || !trustworthy(u.PictureURL) {
 		u.PictureURL = ""
 	}
 	return u, nil
+}
+
+// tidyName makes of whatever a provider calls a person a name that could have been typed here.
+func tidyName(name string) string {
+	printable := strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(name, ""))
+	first, last := splitName(printable)
+	return strings.TrimSpace(firstRunes(first, maxNameLength) + " " + firstRunes(last, maxNameLength))
+}
+
+func firstRunes(text string, n int) string {
+	runes := []rune(text)
+	return string(runes[:min(n, len(runes))])
 }
 
 // trustworthy accepts https, and http only where it does not leave the machine.

@@ -27,7 +27,7 @@ const (
 const Audience = "steward"
 
 // maxTokenBytes bounds what is looked at; a header line longer than this is no token of ours.
-const maxTokenBytes = 16 << 10
+const maxTokenBytes = 48 << 10
 
 // Claims is what an access token says. Those returned by Verify are shared: read them only.
 type Claims struct {
@@ -109,6 +109,9 @@ func (s *Signer) Sign(c Claims) (string, error) {
 	signed, err := token.SignedString(signing.private)
 	if err != nil {
 		return "", fmt.Errorf("sign token: %w", err)
+	}
+	if len(signed) > maxTokenBytes {
+		return "", fault.New(fault.Forbidden, "The roles held in this tenant have too many permissions for one token; a role with the permission * needs only one.")
 	}
 	return signed, nil
 }

@@ -12,19 +12,48 @@ import (
 	"steward/internal/resource"
 )
 
-// viewColumns are the columns of UserView; b is the binding to the tenant looked at.
+// viewColumns are the columns of UserView, but for that of the binding.
 const viewColumns = `u.id, u.email, u.email_confirmed, u.first_name, u.last_name, u.phone_number, u.profile_picture_url,
 	u.password_hash, u.password_changed_at, u.must_change_password, u.app_ids, u.is_active, u.generation,
 	u.last_login_at, u.created_at, u.updated_at, u.deleted_at, l.locked_until`
 
 const viewFrom = ` FROM users u LEFT JOIN lockouts l ON l.email_key = u.email_key `
 
+// nowMark stands in an order for the present, which is known only when the list is read.
+const nowMark = "{now}"
+
+// What lists of users can be sorted by; the aliases are those of viewFrom and of userFilter.
+var (
+	accountSorting = newUserSorting("u.is_active")
+	memberSorting  = newUserSorting("(u.is_active AND b.is_active)")
+)
+
+func newUserSorting(active string) resource.Sorting {
+	return resource.NewSorting("createdAt", "u.id",
+		resource.SortField{Name: "id", SQL: "u.id"},
+		resource.SortField{Name: "email", SQL: "u.email_key"},
+		resource.SortField{Name: "firstName", SQL: "u.first_name", Text: true},
+		resource.SortField{Name: "lastName", SQL: "u.last_name", Text: true},
+		resource.SortField{Name: "fullName", SQL: "trim(u.first_name || ' ' || u.last_name)", Text: true},
+		resource.SortField{Name: "phoneNumber", SQL: "u.phone_number"},
+		resource.SortField{Name: "profilePictureUrl", SQL: "u.profile_picture_url"},
+		resource.SortField{Name: "isActive", SQL: active},
+		resource.SortField{Name: "emailConfirmed", SQL: "u.email_confirmed"},
+		resource.SortField{Name: "isLockedOut", SQL: "coalesce(l.locked_until > " + nowMark + ", FALSE)"},
+		resource.SortField{Name: "lockoutExpiresAt", SQL: "l.locked_until", Nullable: true},
+		resource.SortField{Name: "createdAt", SQL: "u.created_at"},
+		resource.SortField{Name: "updatedAt", SQL: "u.updated_at"},
+		resource.SortField{Name: "lastLoginAt", SQL: "u.last_login_at", Nullable: true},
+	)
+}
+
 // userFilter is the WHERE of a list of users. Its text is made of constants only.
 type userFilter struct {
 	join    string
 	where   []string
-	binding string // whether the binding is active, or TRUE where no tenant is looked at
+	binding string // whether the binding lets the person work in the tenant
 	args    []any
+	now     db.Time
 }
 
 func (f *userFilter) bind(value any) string {
@@ -34,23 +63,24 @@ func (f *userFilter) bind(value any) string {
 
 func (f *userFilter) add(condition string) { f.where = append(f.where, condition) }
 
-func newUserFilter(query UsersQuery, s resource.Selection, tenant uuid.UUID, now db.Time) *userFilter {
-	f := &userFilter{binding: "TRUE"}
-	if tenant != uuid.Nil {
-		f.join, f.binding = " JOIN bindings b ON b.user_id = u.id AND b.tenant_id = "+f.bind(tenant), "b.is_active"
+func newUserFilter(query UsersQuery, s resource.Selection, listing userListing, now db.Time) *userFilter {
+	f := &userFilter{binding: "TRUE", now: now}
+	tenant := ""
+	if listing.tenant != uuid.Nil {
+		tenant = f.bind(listing.tenant)
+		f.join = " JOIN bindings b ON b.user_id = u.id AND b.tenant_id = " + tenant
+	}
+	if listing.scoped {
+		f.binding = "b.is_active"
 	}
 	if !s.IncludeDeleted {
 		f.add("u.deleted_at IS NULL")
 	}
 	if query.IsActive != nil {
-		active := "(u.is_active AND " + f.binding + ")"
-		if !*query.IsActive {
-			active = "NOT " + active
-		}
-		f.add(active)
+		f.addUnless(!*query.IsActive, "u.is_active AND "+f.binding)
 	}
-	if query.IsLockedOut != nil {
-		f.addLocked(*query.IsLockedOut, now)
+	if query.IsLockedOut != nil { // from the few lockouts, not from the many users
+		f.addUnless(!*query.IsLockedOut, "u.email_key IN (SELECT email_key FROM lockouts WHERE locked_until > "+f.bind(now)+")")
 	}
 	if query.RoleName != "" {
 		f.addRole(query.RoleName, tenant)
@@ -61,26 +91,24 @@ func newUserFilter(query UsersQuery, s resource.Selection, tenant uuid.UUID, now
 	return f
 }
 
-// addLocked starts from the few lockouts, not from the many users.
-func (f *userFilter) addLocked(locked bool, now db.Time) {
-	within := "u.email_key IN (SELECT email_key FROM lockouts WHERE locked_until > " + f.bind(now) + ")"
-	if !locked {
-		within = "NOT (" + within + ")"
+// addUnless asks for the condition, or for its contrary.
+func (f *userFilter) addUnless(contrary bool, condition string) {
+	if contrary {
+		f.add("NOT (" + condition + ")")
+	} else {
+		f.add("(" + condition + ")")
 	}
-	f.add(within)
 }
 
-// addRole asks for the role in the tenant, or with no tenant in any active one.
-func (f *userFilter) addRole(name string, tenant uuid.UUID) {
-	in := "t.is_active AND t.deleted_at IS NULL"
-	if tenant != uuid.Nil {
-		in = "br.tenant_id = $1"
+// addRole asks for the role in the tenant bound to the placeholder, or with none in any active tenant.
+func (f *userFilter) addRole(name, tenant string) {
+	held := `SELECT br.user_id FROM binding_roles br JOIN roles r ON r.id = br.role_id AND r.name_key = ` + f.bind(roleKey(name))
+	if tenant == "" {
+		held += ` JOIN tenants t ON t.id = br.tenant_id AND t.is_active AND t.deleted_at IS NULL`
+	} else {
+		held += ` WHERE br.tenant_id = ` + tenant
 	}
-	f.add(`EXISTS (SELECT 1 FROM binding_roles br
-		JOIN roles r ON r.id = br.role_id AND r.name_key = ` + f.bind(strings.ToLower(name)) + `
-		JOIN bindings rb ON rb.user_id = br.user_id AND rb.tenant_id = br.tenant_id AND rb.is_active
-		JOIN tenants t ON t.id = br.tenant_id
-		WHERE br.user_id = u.id AND ` + in + `)`)
+	f.add("u.id IN (" + held + ")")
 }
 
 func (f *userFilter) sql() string {
@@ -95,25 +123,29 @@ func countUsers(ctx context.Context, q db.Queryer, f *userFilter) (int, error) {
 }
 
 func listUserViews(ctx context.Context, q db.Queryer, f *userFilter, order string, limit, offset int) ([]UserView, error) {
-	text := `SELECT ` + viewColumns + `, ` + f.binding + ` AS binding_active` + viewFrom + f.sql() +
-		` ORDER BY ` + order + ` LIMIT ` + f.bind(limit) + ` OFFSET ` + f.bind(offset)
+	text := `SELECT ` + viewColumns + `, ` + f.binding + ` AS binding_active` + viewFrom + f.sql()
+	if strings.Contains(order, nowMark) {
+		order = strings.ReplaceAll(order, nowMark, f.bind(f.now))
+	}
+	text += ` ORDER BY ` + order + ` LIMIT ` + f.bind(limit) + ` OFFSET ` + f.bind(offset)
 	return db.All[UserView](ctx, q, text, f.args...)
 }
 
-// findMember returns sql.ErrNoRows where the account is deleted or not bound to the tenant.
-func findMember(ctx context.Context, q db.Queryer, tenant, user uuid.UUID) (UserView, error) {
+// findMember returns sql.ErrNoRows where the account is not bound to the tenant, or is deleted and
+// deleted ones do not count.
+func findMember(ctx context.Context, q db.Queryer, tenant, user uuid.UUID, deletedToo bool) (UserView, error) {
 	return db.One[UserView](ctx, q, `SELECT `+viewColumns+`, b.is_active AS binding_active`+viewFrom+`
 		JOIN bindings b ON b.user_id = u.id AND b.tenant_id = $1
-		WHERE u.id = $2 AND u.deleted_at IS NULL`, tenant, user)
+		WHERE u.id = $2 AND (u.deleted_at IS NULL OR $3)`, tenant, user, deletedToo)
 }
 
-// findUserView returns sql.ErrNoRows where the account does not exist or is deleted.
-func findUserView(ctx context.Context, q db.Queryer, user uuid.UUID) (UserView, error) {
+// findUserView is findMember for any account.
+func findUserView(ctx context.Context, q db.Queryer, user uuid.UUID, deletedToo bool) (UserView, error) {
 	return db.One[UserView](ctx, q, `SELECT `+viewColumns+`, TRUE AS binding_active`+viewFrom+`
-		WHERE u.id = $1 AND u.deleted_at IS NULL`, user)
+		WHERE u.id = $1 AND (u.deleted_at IS NULL OR $2)`, user, deletedToo)
 }
 
-// addRoleNames fills in the roles of all users in one query.
+// addRoleNames fills in the roles that the users hold in the tenant, in one query for all of them.
 func addRoleNames(ctx context.Context, q db.Queryer, tenant uuid.UUID, users []UserView) error {
 	ids := make([]uuid.UUID, len(users))
 	byID := map[uuid.UUID]*UserView{}
@@ -126,7 +158,7 @@ func addRoleNames(ctx context.Context, q db.Queryer, tenant uuid.UUID, users []U
 		Name   string    `db:"name"`
 	}](ctx, q, `
 		SELECT br.user_id, r.name FROM binding_roles br JOIN roles r ON r.id = br.role_id
-		WHERE br.tenant_id = $1 AND br.user_id IN (`+db.In(2, len(ids))+`) ORDER BY r.name`, db.Args([]any{tenant}, ids)...)
+		WHERE br.tenant_id = $1 AND br.user_id IN (`+db.In(2, len(ids))+`) ORDER BY r.name_key, r.id`, db.Args([]any{tenant}, ids)...)
 	if err != nil {
 		return fmt.Errorf("read roles of users: %w", err)
 	}
@@ -142,7 +174,7 @@ func listUserTenants(ctx context.Context, q db.Queryer, users ...uuid.UUID) ([]U
 	tenants, err := db.All[UserTenant](ctx, q, `
 		SELECT b.user_id, b.tenant_id, t.name AS tenant_name, t.identifier AS tenant_identifier, b.is_default, b.is_active, b.created_at
 		FROM bindings b JOIN tenants t ON t.id = b.tenant_id
-		WHERE b.user_id IN (`+in+`) AND t.deleted_at IS NULL ORDER BY t.name, t.id`, args...)
+		WHERE b.user_id IN (`+in+`) AND t.deleted_at IS NULL ORDER BY lower(t.name), t.id`, args...)
 	if err != nil {
 		return nil, fmt.Errorf("list tenants of users: %w", err)
 	}
@@ -152,7 +184,7 @@ func listUserTenants(ctx context.Context, q db.Queryer, users ...uuid.UUID) ([]U
 		RoleRef
 	}](ctx, q, `
 		SELECT br.user_id, br.tenant_id, r.id, r.name FROM binding_roles br JOIN roles r ON r.id = br.role_id
-		WHERE br.user_id IN (`+in+`) ORDER BY r.name, r.id`, args...)
+		WHERE br.user_id IN (`+in+`) ORDER BY r.name_key, r.id`, args...)
 	if err != nil {
 		return nil, fmt.Errorf("list roles of users: %w", err)
 	}

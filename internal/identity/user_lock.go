@@ -18,7 +18,7 @@ func (s *Service) IsLocked(v UserView) bool {
 func (s *Service) UnlockUser(ctx context.Context, id uuid.UUID) error {
 	actor := scope.ActorFrom(ctx)
 	return s.db.Write(ctx, func(tx db.Tx) error {
-		u, err := s.lockChangeable(ctx, tx, actor, id, nil)
+		u, err := lockChangeable(ctx, tx, actor, id, nil)
 		if err != nil {
 			return err
 		}
@@ -33,7 +33,7 @@ func (s *Service) UnlockUser(ctx context.Context, id uuid.UUID) error {
 func (s *Service) StartReset(ctx context.Context, id uuid.UUID) error {
 	actor := scope.ActorFrom(ctx)
 	return s.db.Write(ctx, func(tx db.Tx) error {
-		u, err := s.lockChangeable(ctx, tx, actor, id, nil)
+		u, err := lockChangeable(ctx, tx, actor, id, nil)
 		if err != nil {
 			return err
 		}

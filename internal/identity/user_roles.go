@@ -47,22 +47,16 @@ func (s *Service) AddRoles(ctx context.Context, id uuid.UUID, names []string) (U
 	}
 	var view UserView
 	err = s.db.Write(ctx, func(tx db.Tx) error {
-		if _, err := s.lockMember(ctx, tx, actor, id, nil); err != nil {
+		before, err := lockMember(ctx, tx, actor, id, nil)
+		if err != nil {
 			return err
 		}
-		if err := requireRoles(ctx, tx, actor.TenantID, roles); err != nil {
+		held, err := readAccess(ctx, tx, id, actor.TenantID)
+		if err != nil {
 			return err
 		}
-		if err := requireGrantable(ctx, tx, actor, roles); err != nil {
-			return err
-		}
-		if err := insertBindingRoles(ctx, tx, id, actor.TenantID, roles); err != nil {
-			return err
-		}
-		if err := s.audit(ctx, tx, "user.roles-added", id, map[string]any{"tenantId": actor.TenantID, "roles": names}); err != nil {
-			return err
-		}
-		if err := changedUser(ctx, tx, id); err != nil {
+		all := withoutRepeats(append(held.roleIDs, roles...))
+		if err := s.alter(ctx, tx, before.User, func() (bool, error) { return s.changeRolesHere(ctx, tx, actor, id, &all) }); err != nil {
 			return err
 		}
 		view, err = requireMember(ctx, tx, actor.TenantID, id)
@@ -73,16 +67,20 @@ func (s *Service) AddRoles(ctx context.Context, id uuid.UUID, names []string) (U
 
 // rolesByName finds the roles of a tenant; names that are none are a validation error on the field.
 func rolesByName(ctx context.Context, q db.Queryer, tenant uuid.UUID, field string, names []string) ([]uuid.UUID, error) {
-	if len(names) > maxBindingRoles {
+	keys := make([]string, len(names))
+	for i, name := range names {
+		keys[i] = roleKey(strings.TrimSpace(name))
+	}
+	if len(withoutRepeats(keys)) > maxBindingRoles {
 		return nil, fault.Invalid(field, "must name at most %d roles", maxBindingRoles)
 	}
-	found, err := findRolesByName(ctx, q, tenant, names)
+	found, err := findRolesByName(ctx, q, tenant, withoutRepeats(keys))
 	if err != nil {
 		return nil, fmt.Errorf("look up roles: %w", err)
 	}
 	ids, wrong := []uuid.UUID{}, fields{}
-	for i, name := range names {
-		id, ok := found[strings.ToLower(name)]
+	for i, key := range keys {
+		id, ok := found[key]
 		if !ok {
 			wrong.add(fmt.Sprintf("%s[%d]", field, i), "is no role of this tenant")
 		}
@@ -91,5 +89,5 @@ func rolesByName(ctx context.Context, q db.Queryer, tenant uuid.UUID, field stri
 	if len(wrong) > 0 {
 		wrong.add(field, "names roles that do not exist in this tenant")
 	}
-	return distinct(ids), wrong.fault()
+	return withoutRepeats(ids), wrong.fault()
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -50,11 +51,21 @@ type Definition[T, C, U any, Q Query] struct {
 	// Apply changes an item as the body says. A refusal is a *fault.Fault.
 	Apply func(ctx context.Context, item *T, body U) error
 	// Guard, where given, runs in the transaction of every write, before it: for rules that need the
-	// store, and to tell caches. before is nil for a new item, after is nil for one that goes.
+	// store, to tell caches, and to fill in after what no body says. before is nil for a new item, after
+	// is nil for one that goes.
 	Guard func(ctx context.Context, tx db.Tx, before, after *T) error
 
+	// Doc tells in the API reference what a caller of any of its routes should know.
+	Doc string
+	// Refusals are the codes that New, Apply and Guard give beside those above, for the API reference.
+	Refusals []fault.Code
+	// OnceShown names fields that only the answer to the creation has, because they are secrets: a
+	// replay of that answer leaves them out.
+	OnceShown []string
 	// Examples are shown in the API reference.
 	Examples Examples[C, U]
+	// Illustrate, where given, fills in the example item what Guard fills in a real one.
+	Illustrate func(item *T)
 }
 
 // Examples are bodies that could be sent as they stand.
@@ -116,24 +127,38 @@ func (r *Resource[T, C, U, Q]) Version(item T) string {
 	return Version(record.ID, record.UpdatedAt)
 }
 
-// Example is the item that the example bodies make and then change, for the API reference. It panics
-// where the declaration refuses its own examples.
-func (r *Resource[T, C, U, Q]) Example() (made, changed T) {
-	made, err := r.New(context.Background(), r.Examples.Create)
+// Example is the item that the example bodies make and then change, for the API reference: as its
+// creation answers it, as it is read, and as the update answers it. It panics where the declaration
+// refuses its own examples.
+func (r *Resource[T, C, U, Q]) Example() (created, read, changed T) {
+	created, err := r.New(context.Background(), r.Examples.Create)
 	if err == nil {
 		at := db.At(time.Date(2026, time.January, 31, 9, 30, 0, 0, time.UTC))
-		*recordOf(&made) = Record{ID: exampleID, CreatedAt: at, UpdatedAt: at}
-		if owner, ok := ownerOf(&made); ok {
+		*recordOf(&created) = Record{ID: exampleID, CreatedAt: at, UpdatedAt: at}
+		if owner, ok := ownerOf(&created); ok {
 			owner.TenantID = exampleTenant
 		}
-		changed = made
+		if r.Illustrate != nil {
+			r.Illustrate(&created)
+		}
+		read = r.withoutOnceShown(created)
+		changed = read
 		recordOf(&changed).touch(at.Add(time.Hour))
 		err = r.Apply(context.Background(), &changed, r.Examples.Update)
 	}
 	if err != nil {
 		panic(fmt.Sprintf("resource: the examples of %s are not valid: %v", r.Name, err))
 	}
-	return made, changed
+	return created, read, changed
+}
+
+func (r *Resource[T, C, U, Q]) withoutOnceShown(item T) T {
+	for _, c := range r.table.columns {
+		if slices.Contains(r.OnceShown, c.field) {
+			reflect.ValueOf(&item).Elem().FieldByIndex(c.index).SetZero()
+		}
+	}
+	return item
 }
 
 var (

@@ -16,8 +16,11 @@ const Wildcard = "*"
 type Actor struct {
 	UserID    uuid.UUID
 	SessionID uuid.UUID
-	Name      string
-	Email     string
+	// APIKeyID is set where a machine calls with an API key: there is no session then, and UserID, Name
+	// and Email are those of whoever made the key.
+	APIKeyID uuid.UUID
+	Name     string
+	Email    string
 
 	// TenantID and TenantName are those of the token; zero for a global token.
 	TenantID   uuid.UUID
@@ -37,6 +40,18 @@ func (a Actor) Can(permission string) bool {
 
 // CanAny reports whether the actor holds at least one of the permissions.
 func (a Actor) CanAny(permissions ...string) bool { return slices.ContainsFunc(permissions, a.Can) }
+
+// IsKey reports whether a machine calls, with an API key of UserID.
+func (a Actor) IsKey() bool { return a.APIKeyID != uuid.Nil }
+
+// Caller is whose calls are counted and told apart: a key has limits and idempotency keys of its own, so
+// that a machine cannot use up those of the person who made its key.
+func (a Actor) Caller() uuid.UUID {
+	if a.IsKey() {
+		return a.APIKeyID
+	}
+	return a.UserID
+}
 
 // Origin is where a request came from: what the audit log and the session list show.
 type Origin struct {

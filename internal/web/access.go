@@ -27,9 +27,10 @@ const (
 // Access says who may call a route. The zero value is refused at start, so that a route which names
 // no access can never be open by mistake.
 type Access struct {
-	kind  accessKind
-	anyOf []string
-	and   string
+	kind     accessKind
+	anyOf    []string
+	and      string
+	inPerson bool
 }
 
 var (
@@ -48,6 +49,9 @@ func Permission(anyOf ...string) Access {
 
 // And asks for one more permission beside them.
 func (a Access) And(permission string) Access { a.and = permission; return a }
+
+// InPerson asks for somebody who has signed in: an API key does not do.
+func (a Access) InPerson() Access { a.inPerson = true; return a }
 
 // authenticate finds the caller. Its error is held back until the request was counted.
 func (e *endpoint) authenticate(ctx context.Context, r *http.Request) (*scope.Actor, error) {
@@ -76,6 +80,9 @@ func bearerOf(h http.Header) (string, error) {
 
 // check decides whether a known caller may use the route.
 func (a *Access) check(actor *scope.Actor) error {
+	if a.inPerson && actor.IsKey() {
+		return fault.New(fault.Forbidden, "This is for people who have signed in; an API key does not do.")
+	}
 	if a.kind != accessTenantToken {
 		return nil
 	}

@@ -3,6 +3,7 @@ package web
 import (
 	"bytes"
 	"compress/gzip"
+	"io"
 	"net/http"
 	"strconv"
 	"sync"
@@ -18,6 +19,7 @@ type answer struct {
 	etag        string
 	disposition string
 	body        []byte
+	stream      func(io.Writer) error // instead of body
 	replayed    bool
 	buffer      *bytes.Buffer // to be given back once body was sent
 }
@@ -81,6 +83,10 @@ func (ex *exchange) send(r *http.Request, ans *answer) {
 			ex.WriteHeader(http.StatusNotModified)
 			return
 		}
+	}
+	if ans.stream != nil {
+		ex.sendStream(r, ans)
+		return
 	}
 	if len(ans.body) > 0 {
 		h["Content-Type"] = contentTypeValue(ans.contentType)

@@ -106,7 +106,10 @@ func cleanUserAgent(text string) string {
 
 // finish turns a panic into an answer, counts the request and writes it into the access log.
 func (ex *exchange) finish(r *http.Request) {
-	if cause := recover(); cause != nil {
+	cause := recover()
+	if cause == http.ErrAbortHandler { //nolint:errorlint // net/http compares it so, too
+		defer panic(cause) // it cuts the connection; the request counts all the same
+	} else if cause != nil {
 		ex.recovered(r, cause)
 	}
 	ex.s.metrics.inFlight.Dec()
@@ -133,9 +136,6 @@ func (ex *exchange) counts() *routeMetrics {
 }
 
 func (ex *exchange) recovered(r *http.Request, cause any) {
-	if cause == http.ErrAbortHandler { //nolint:errorlint // net/http compares it so, too
-		panic(cause)
-	}
 	ex.s.log.LogAttrs(r.Context(), slog.LevelError, "panic while serving", append(ex.attrs(r),
 		slog.Any("panic", cause), slog.String("stack", string(debug.Stack())))...)
 	ex.logged = true

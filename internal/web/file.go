@@ -1,7 +1,10 @@
 package web
 
 import (
+	"compress/gzip"
+	"io"
 	"mime"
+	"net/http"
 	"reflect"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -14,6 +17,8 @@ type File struct {
 	Name        string
 	ContentType string
 	Content     []byte
+	// Stream, where given, writes the content while it is sent, so that it need not fit into memory.
+	Stream func(to io.Writer) error
 }
 
 var fileType = reflect.TypeFor[File]()
@@ -23,7 +28,7 @@ func (r Route) Files(contentTypes ...string) Route { r.files = contentTypes; ret
 
 func (f *File) answer(status int) *answer {
 	return &answer{
-		status: status, contentType: f.ContentType, body: f.Content,
+		status: status, contentType: f.ContentType, body: f.Content, stream: f.Stream,
 		disposition: mime.FormatMediaType("attachment", map[string]string{"filename": f.Name}),
 	}
 }
@@ -41,4 +46,42 @@ func (r *Route) fileContent() map[string]*huma.MediaType {
 		content[contentType] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}
 	}
 	return content
+}
+
+// sendStream sends a file as it is made. The status is out by the time that something can fail, so a
+// failure breaks the connection off: the client must not take half a file for a whole one.
+func (ex *exchange) sendStream(r *http.Request, ans *answer) {
+	h := ex.Header()
+	h["Content-Type"] = contentTypeValue(ans.contentType)
+	h.Add("Vary", "Accept-Encoding")
+	packed := wantsGzip(r)
+	if packed {
+		h["Content-Encoding"] = gzipValue
+	}
+	ex.WriteHeader(ans.status)
+	if r.Method == http.MethodHead {
+		return
+	}
+	var err error
+	if packed {
+		err = packStream(ex, ans.stream)
+	} else {
+		err = ans.stream(ex)
+	}
+	if err != nil {
+		if r.Context().Err() == nil {
+			ex.logFailure(r, ans.status, err)
+		}
+		panic(http.ErrAbortHandler)
+	}
+}
+
+func packStream(to io.Writer, stream func(io.Writer) error) error {
+	w := packers.Get().(*gzip.Writer)
+	defer packers.Put(w)
+	w.Reset(to)
+	if err := stream(w); err != nil {
+		return err
+	}
+	return w.Close()
 }

@@ -39,7 +39,7 @@ func (e *endpoint) newAttempt(r *http.Request, actor *scope.Actor, raw []byte) (
 		return nil, fault.Invalid(idempotencyHeader, "must be given once, with 1 to %d printable ASCII characters", maxIdempotency)
 	}
 	return &attempt{
-		caller:      actor.UserID.String() + "/" + actor.TenantID.String(),
+		caller:      actor.Caller().String() + "/" + actor.TenantID.String(),
 		route:       e.name,
 		key:         given[0],
 		fingerprint: fingerprintOf(r, raw),

@@ -150,7 +150,7 @@ func (e *endpoint) windowKey(r *rule, ex *exchange, actor *scope.Actor, word str
 	switch r.by {
 	case byCaller:
 		if actor != nil {
-			key.user, key.who = true, actor.UserID
+			key.user, key.who = true, actor.Caller()
 			return key
 		}
 	case byAddressAndWord:

@@ -70,51 +70,60 @@ func (k windowKey) storeName() string {
 
 // takeWindow adds now to the instants of a window unless it is full.
 func takeWindow(ctx context.Context, tx db.Tx, name string, limit Limit, now time.Time) (verdict, error) {
-	hits, err := lockWindow(ctx, tx, name, now.Add(limit.Window))
+	win, err := holdWindow(ctx, tx, name, now.Add(limit.Window))
 	if err != nil {
 		return verdict{}, err
 	}
-	live := slices.DeleteFunc(hits, func(at time.Time) bool { return !at.Add(limit.Window).After(now) })
-	if len(live) >= limit.N {
-		return verdict{limit: limit.N, reset: live[len(live)-limit.N].Add(limit.Window).Sub(now)}, nil
+	at := sinceEpoch(now)
+	win.forget(limit, at)
+	if win.count >= limit.N {
+		return verdict{limit: limit.N, reset: min(win.frees(limit)-at, limit.Window)}, nil
 	}
-	live = append(live, now)
+	win.add(limit, at)
 	_, err = tx.Exec(ctx, `UPDATE limit_windows SET hits = $2, expires_at = $3 WHERE key = $1`,
-		name, writeHits(live), db.At(now.Add(limit.Window)))
-	return verdict{ok: true, limit: limit.N, remaining: limit.N - len(live), reset: live[0].Add(limit.Window).Sub(now)}, err
+		name, win.text(), db.At(now.Add(limit.Window)))
+	return verdict{ok: true, limit: limit.N, remaining: limit.N - win.count, reset: min(win.frees(limit)-at, limit.Window)}, err
 }
 
-// lockWindow reads the instants of a window, which nobody else can change before the commit.
-func lockWindow(ctx context.Context, tx db.Tx, name string, expires time.Time) ([]time.Time, error) {
-	if _, err := tx.Exec(ctx, `INSERT INTO limit_windows (key, hits, expires_at) VALUES ($1, '', $2) ON CONFLICT (key) DO NOTHING`,
-		name, db.At(expires)); err != nil {
-		return nil, err
-	}
+// holdWindow makes the window where there is none, and holds it until the commit.
+func holdWindow(ctx context.Context, tx db.Tx, name string, expires time.Time) (*window, error) {
 	var text string
-	if err := tx.QueryRow(ctx, `SELECT hits FROM limit_windows WHERE key = $1`+tx.Dialect().ForUpdate(), name).Scan(&text); err != nil {
+	err := tx.QueryRow(ctx, `INSERT INTO limit_windows (key, hits, expires_at) VALUES ($1, '', $2)
+		ON CONFLICT (key) DO UPDATE SET key = excluded.key RETURNING hits`, name, db.At(expires)).Scan(&text)
+	if err != nil {
 		return nil, err
 	}
-	return readHits(text), nil
+	return readWindow(text), nil
 }
 
-// Instants are kept in microseconds, so that a window ends when it should.
-func writeHits(hits []time.Time) string {
+// sinceEpoch is an instant as stored windows count it: in microseconds, so that a window ends when it
+// should.
+func sinceEpoch(t time.Time) time.Duration { return time.Duration(t.UnixMicro()) * time.Microsecond }
+
+// text writes the bursts of a window as instant:requests.
+func (win *window) text() string {
 	var text []byte
-	for i, at := range hits {
+	for i, b := range win.bursts {
 		if i > 0 {
 			text = append(text, ' ')
 		}
-		text = strconv.AppendInt(text, at.UnixMicro(), 36)
+		text = strconv.AppendInt(text, b.at.Microseconds(), 36)
+		text = append(text, ':')
+		text = strconv.AppendInt(text, int64(b.n), 36)
 	}
 	return string(text)
 }
 
-func readHits(text string) []time.Time {
-	var hits []time.Time
+func readWindow(text string) *window {
+	win := &window{}
 	for field := range strings.FieldsSeq(text) {
-		if at, err := strconv.ParseInt(field, 36, 64); err == nil {
-			hits = append(hits, time.UnixMicro(at))
+		at, n, _ := strings.Cut(field, ":")
+		instant, wrong := strconv.ParseInt(at, 36, 64)
+		requests, wrongToo := strconv.ParseInt(n, 36, 32)
+		if wrong == nil && wrongToo == nil {
+			win.bursts = append(win.bursts, burst{at: time.Duration(instant) * time.Microsecond, n: int(requests)})
+			win.count += int(requests)
 		}
 	}
-	return hits
+	return win
 }

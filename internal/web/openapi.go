@@ -29,7 +29,7 @@ func (s *Server) OpenAPI() ([]byte, error) {
 		Info: &huma.Info{
 			Title:       "Steward",
 			Version:     s.options.Version,
-			Description: "Sign-in, access, tenants, reports, jobs and notifications of a back office.",
+			Description: "Sign-in, users, roles, permissions and tenants of a multi-tenant product.",
 			License:     &huma.License{Name: "MIT", Identifier: "MIT"},
 		},
 		Paths: s.paths,

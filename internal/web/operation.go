@@ -69,6 +69,9 @@ func description(r *Route) string {
 	if r.access.and != "" {
 		who += " Asks for `" + r.access.and + "` too."
 	}
+	if r.access.inPerson {
+		who += " An API key does not do."
+	}
 	if r.doc == "" {
 		return who
 	}

@@ -23,6 +23,9 @@ func (e *endpoint) refusals() map[int][]fault.Code {
 	if r.access.kind != accessPublic {
 		codes = append(codes, fault.TokenMissing, fault.TokenInvalid, fault.TokenExpired, fault.TokenRevoked, fault.SessionInvalidated)
 	}
+	if r.access.inPerson {
+		codes = append(codes, fault.Forbidden)
+	}
 	if r.access.kind == accessTenantToken {
 		codes = append(codes, fault.TenantForbidden)
 	}

@@ -16,7 +16,7 @@ import (
 // each behind the resource's permission for it.
 func Mount[T, C, U any, Q resource.Query](s *Server, g Group, path string, r *resource.Resource[T, C, U, Q]) {
 	m := resourceRoutes[T, C, U, Q]{s: s, g: g, path: path, r: r}
-	m.example, m.changed = r.Example()
+	m.created, m.example, m.changed = r.Example()
 	m.list()
 	m.get()
 	m.create()
@@ -29,21 +29,29 @@ func Mount[T, C, U any, Q resource.Query](s *Server, g Group, path string, r *re
 
 // resourceRoutes is one mounted resource.
 type resourceRoutes[T, C, U any, Q resource.Query] struct {
-	s                *Server
-	g                Group
-	path             string
-	r                *resource.Resource[T, C, U, Q]
-	example, changed T // shown in the API reference
+	s                         *Server
+	g                         Group
+	path                      string
+	r                         *resource.Resource[T, C, U, Q]
+	created, example, changed T // shown in the API reference
 }
 
 func (m *resourceRoutes[T, C, U, Q]) may(action string) Access {
 	return Permission(m.r.Permission(action))
 }
 
+// doc is what the resource says of itself, and then the text.
+func (m *resourceRoutes[T, C, U, Q]) doc(text string) string {
+	if m.r.Doc == "" || text == "" {
+		return m.r.Doc + text
+	}
+	return m.r.Doc + "\n\n" + text
+}
+
 func (m *resourceRoutes[T, C, U, Q]) list() {
 	example := resource.NewPage([]T{m.example}, 1, resource.Window{Page: 1, Size: resource.DefaultPageSize})
 	route := m.g.Get(m.path, m.may("read"), "List "+m.r.Name).
-		Doc("Sorted by `"+m.r.SortBy+"` unless sortBy names another field: `"+strings.Join(m.r.Sortable(), "`, `")+"`.").
+		Doc(m.doc("Sorted by `"+m.r.SortBy+"` unless sortBy names another field: `"+strings.Join(m.r.Sortable(), "`, `")+"`.")).
 		Example(nil, example)
 	Handle(m.s, route, func(ctx context.Context, in *Q) (*Reply[resource.PagedResult[T]], error) {
 		page, err := m.r.List(ctx, *in)
@@ -75,8 +83,9 @@ type createItem[C any] struct{ Body C }
 
 func (m *resourceRoutes[T, C, U, Q]) create() {
 	route := m.g.Post(m.path, m.may("create"), "Create one "+m.r.Singular).
-		Status(http.StatusCreated).Idempotent().Errors(m.r.AlreadyExists).
-		Example(m.r.Examples.Create, m.example)
+		Status(http.StatusCreated).Idempotent().OnceShown(m.r.OnceShown...).
+		Doc(m.doc("")).Errors(m.r.AlreadyExists).Errors(m.r.Refusals...).
+		Example(m.r.Examples.Create, m.created)
 	Handle(m.s, route, func(ctx context.Context, in *createItem[C]) (*Reply[T], error) {
 		item, err := m.r.Create(ctx, in.Body)
 		if err != nil {
@@ -96,8 +105,8 @@ type updateItem[U any] struct {
 
 func (m *resourceRoutes[T, C, U, Q]) update() {
 	route := m.g.Put(m.path+"/{id}", m.may("update"), "Update one "+m.r.Singular).
-		Doc("A field that is left out or null stays as it is; an empty text clears one that is optional.").
-		Errors(m.r.NotFound, m.r.AlreadyExists).Example(m.r.Examples.Update, m.changed)
+		Doc(m.doc("A field that is left out or null stays as it is; an empty text clears one that is optional.")).
+		Errors(m.r.NotFound, m.r.AlreadyExists).Errors(m.r.Refusals...).Example(m.r.Examples.Update, m.changed)
 	Handle(m.s, route, func(ctx context.Context, in *updateItem[U]) (*Reply[T], error) {
 		item, err := m.r.Update(ctx, in.ID.UUID, in.Fits, in.Body)
 		if err != nil {

@@ -91,3 +91,19 @@ func (o Opt[T]) Schema(r huma.Registry) *huma.Schema {
 	}
 	return s
 }
+
+// Object is a JSON object in an answer that is sent as it was stored; an empty one is null.
+type Object []byte
+
+// MarshalJSONTo writes the object.
+func (o Object) MarshalJSONTo(out *jsontext.Encoder) error {
+	if len(o) == 0 {
+		return out.WriteToken(jsontext.Null)
+	}
+	return out.WriteValue(jsontext.Value(o))
+}
+
+// Schema describes an object with any members.
+func (Object) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeObject, AdditionalProperties: true, Nullable: true}
+}

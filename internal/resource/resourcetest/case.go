@@ -42,6 +42,9 @@ type Case struct {
 	// Filters are the resource's own query parameters.
 	Filters []Filter
 
+	// OnceShown are fields that only the answer to a creation has.
+	OnceShown []string
+
 	// NotFound and AlreadyExists are the codes of 404 and 409.
 	NotFound, AlreadyExists string
 	// SoftDelete says that deleted items stay stored.
@@ -123,7 +126,20 @@ func (s *suite) make(t *testing.T, changes ...Body) Body {
 	t.Helper()
 	res := s.call(t, s.Full, http.MethodPost, "", s.body(changes...))
 	res.want(t, http.StatusCreated)
-	return res.body
+	return s.readable(t, res.body)
+}
+
+// readable is the answer to a creation without what only that has.
+func (s *suite) readable(t *testing.T, created Body) Body {
+	t.Helper()
+	read := maps.Clone(created)
+	for _, field := range s.OnceShown {
+		if text, _ := created[field].(string); text == "" {
+			t.Errorf("the answer to the creation has no %s: %v", field, created)
+		}
+		delete(read, field)
+	}
+	return read
 }
 
 // mark is a text that occurs in no item yet, so that a search for it finds one test's items alone.
