@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -165,8 +166,24 @@ func TestActivation(t *testing.T) {
 			if len(seen) != 20 {
 				t.Errorf("%d versions of 20", len(seen))
 			}
+			last := o.Get(t, "/api/v1/users/"+p.ID, admin)
+			o.Clock.Advance(-5 * time.Second) // somebody has set it
+			defer o.Clock.Advance(5 * time.Second)
+			next := put(t, o.Server, "/api/v1/users/"+p.ID, admin, m{"firstName": "Later"}).Want(t, http.StatusOK)
+			if !changedAt(t, next).After(changedAt(t, last)) {
+				t.Errorf("%s, then %s", last.Raw, next.Raw)
+			}
 		})
 	})
+}
+
+func changedAt(t *testing.T, a apptest.Answer) time.Time {
+	t.Helper()
+	at, err := time.Parse(time.RFC3339Nano, a.JSON["updatedAt"].(string))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return at
 }
 
 func TestNobodyRemovesThemselves(t *testing.T) {

@@ -3,6 +3,7 @@ package app
 
 import (
 	"context"
+	"crypto"
 	"errors"
 	"fmt"
 	"io"
@@ -34,6 +35,7 @@ type Options struct {
 	Now     func() time.Time // nil: the clock
 	Out     io.Writer        // where people are told things; nil: nowhere
 	Hash    identity.HasherOptions
+	NewKey  func(use string) (crypto.Signer, error) // nil: fresh keys
 }
 
 // App is the whole program: every room, joined.
@@ -114,7 +116,7 @@ func (a *App) joinIdentity(ctx context.Context, o Options) (*identity.Hasher, er
 	if a.issuer, err = identity.AgreeOnIssuer(ctx, a.db, o.Config.PublicURL, o.Config.PublicURLIsGuessed()); err != nil {
 		return nil, err
 	}
-	if a.Keyring, err = identity.OpenKeyring(ctx, identity.KeyringOptions{DB: a.db, Vault: vault, Log: o.Log, Now: o.Now}); err != nil {
+	if a.Keyring, err = identity.OpenKeyring(ctx, identity.KeyringOptions{DB: a.db, Vault: vault, Log: o.Log, Now: o.Now, Generate: o.NewKey}); err != nil {
 		return nil, err
 	}
 	social, err := newSocial(o.Config)

@@ -52,8 +52,12 @@ func (f Filter) conditions() *conditions {
 		c.args = db.Args(c.args, f.ActorIDs)
 	}
 	c.equal("a.action", f.Action)
-	c.equal("a.target_type", f.TargetType)
-	c.equal("a.target_id", f.TargetID)
+	if f.TargetID == "" {
+		c.equal("a.target_type", f.TargetType)
+	} else { // few entries have the id, many the type: the index of the type must not be chosen
+		c.equal("a.target_type || ''", f.TargetType)
+		c.equal("a.target_id", f.TargetID)
+	}
 	if f.From != nil {
 		c.add("a.created_at >= " + c.bind(*f.From))
 	}

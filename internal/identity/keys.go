@@ -44,12 +44,15 @@ const (
 	reloadTime = 5 * time.Second
 )
 
-// KeyringOptions is what a keyring is made of; all of it is required.
+// KeyringOptions is what a keyring is made of; all but Generate is required.
 type KeyringOptions struct {
 	DB    *db.DB
 	Vault *Vault
 	Log   *slog.Logger
 	Now   func() time.Time
+	// Generate makes the key pair for a use; nil means fresh ones. Tests that start many programs hand
+	// out one again, because an RSA key takes longer than the rest of a start.
+	Generate func(use string) (crypto.Signer, error)
 }
 
 // Keyring holds the keys that sign tokens and open encrypted passwords. Every node has the same
@@ -63,13 +66,17 @@ type Keyring struct {
 	loading sync.Mutex // orders readings of the store: a later one is never overwritten by an earlier
 	unknown singleflight.Group
 	pause   time.Duration
+	make    func(use string) (crypto.Signer, error)
 }
 
 // OpenKeyring creates the keys where none exist yet, wraps those that lie in the clear though there
 // is a master key, and follows the changes of other nodes. Call it before the store starts to
 // deliver notifications.
 func OpenKeyring(ctx context.Context, o KeyringOptions) (*Keyring, error) {
-	k := &Keyring{db: o.DB, vault: o.Vault, log: o.Log, now: o.Now, pause: reloadPause}
+	k := &Keyring{db: o.DB, vault: o.Vault, log: o.Log, now: o.Now, pause: reloadPause, make: o.Generate}
+	if k.make == nil {
+		k.make = GenerateKey
+	}
 	k.db.Subscribe(topicKeys, func(string) { k.follow() })
 	k.db.OnResync(k.follow)
 	if err := k.ensure(ctx); err != nil {
@@ -207,7 +214,7 @@ func (k *Keyring) wrapRow(ctx context.Context, tx db.Tx, row keyRow) error {
 func (k *Keyring) newKeys(uses ...string) ([]keyRow, error) {
 	var fresh []keyRow
 	for _, use := range uses {
-		private, err := generateKey(use)
+		private, err := k.make(use)
 		if err != nil {
 			return nil, fmt.Errorf("generate key: %w", err)
 		}
@@ -226,7 +233,8 @@ func (k *Keyring) newKeys(uses ...string) ([]keyRow, error) {
 	return fresh, nil
 }
 
-func generateKey(use string) (crypto.Signer, error) {
+// GenerateKey makes a fresh key pair for a use, sig or enc.
+func GenerateKey(use string) (crypto.Signer, error) {
 	if use == useEncrypt {
 		return rsa.GenerateKey(rand.Reader, 2048)
 	}

@@ -7,8 +7,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"unicode"
 	"time"
+	"unicode"
 
 	"steward/internal/fault"
 )

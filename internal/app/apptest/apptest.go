@@ -3,6 +3,7 @@ package apptest
 
 import (
 	"context"
+	"crypto"
 	"log/slog"
 	"net/http/httptest"
 	"sync"
@@ -56,7 +57,7 @@ func Start(t testing.TB, store db.Options, change func(*config.Config)) *Server 
 		Config: s.Config, Version: "test", Now: s.Clock.Now,
 		Log: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})),
 		// What a hash costs is measured elsewhere; here it only slows the tests down.
-		Hash: identity.HasherOptions{Memory: 64, Time: 1},
+		Hash: identity.HasherOptions{Memory: 64, Time: 1}, NewKey: newKeys(),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -73,6 +74,22 @@ func Start(t testing.TB, store db.Options, change func(*config.Config)) *Server 
 	t.Cleanup(listener.Close)
 	s.URL = listener.URL
 	return s
+}
+
+// sharedKey is the first key for passwords of every program under test.
+var sharedKey = sync.OnceValues(func() (crypto.Signer, error) { return identity.GenerateKey("enc") })
+
+// newKeys makes keys as the program does, but the first for passwords is the shared one: making it is
+// most of what a start costs.
+func newKeys() func(use string) (crypto.Signer, error) {
+	first := true
+	return func(use string) (crypto.Signer, error) {
+		if use == "enc" && first {
+			first = false
+			return sharedKey()
+		}
+		return identity.GenerateKey(use)
+	}
 }
 
 // Defaults is a configuration for tests on the store.
