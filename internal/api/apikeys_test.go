@@ -312,6 +312,15 @@ func testKeyEscalation(t *testing.T, s *apptest.Server, maker holder, tenant str
 	blocked(put(t, s, k.path(), lesser.Token, m{"isActive": true}))
 	put(t, s, k.path(), lesser.Token, m{"isActive": true, "permissions": []string{"read:users"}}).Want(t, http.StatusOK)
 	remove(t, s, k.path(), lesser.Token).Want(t, http.StatusNoContent)
+
+	// A permission that left the catalogue stays in the key, has no effect, and is in nobody's way.
+	stale := newKey(t, s, maker.Token, "read:users", "read:roles")
+	s.Write(t, `UPDATE api_keys SET permissions = '["read:gone","read:users"]' WHERE id = $1`, stale.ID)
+	put(t, s, stale.path(), system.Token, m{"name": "stale " + newMark()}).Want(t, http.StatusOK)
+	a := put(t, s, stale.path(), system.Token, m{"isActive": false, "permissions": []string{"READ:users", "read:gone", "read:users"}}).Want(t, http.StatusOK)
+	if !slices.Equal(texts(a.JSON["permissions"]), []string{"read:gone", "read:users"}) {
+		t.Errorf("unexpected permissions: %s", a.Raw)
+	}
 }
 
 func testKeyIsNoPerson(t *testing.T, s *apptest.Server, maker holder) {

@@ -240,19 +240,4 @@ func testExportAudit(t *testing.T, s *apptest.Server, reader, tenant string) {
 			}
 		}
 	})
-	t.Run("too many are refused, not cut off", func(t *testing.T) {
-		if s.App.Store().Dialect().Name() != "sqlite" {
-			t.Skip("the flood takes seconds, and what it shows does not depend on the database")
-		}
-		s.Write(t, `INSERT INTO audit_log (id, tenant_id, action, created_at)
-			WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000)
-			SELECT printf('%08x-0000-7000-8000-%012x', i, i), '`+tenant+`', 'flood', '2025-06-01T00:00:00.000000Z' FROM n`)
-		s.Get(t, auditPath+"/export", reader).WantProblem(t, http.StatusBadRequest, "VALIDATION_ERROR").WantField(t, "from")
-		if a := s.Get(t, auditPath+"?action=flood&page=1000&pageSize=100", reader).Want(t, http.StatusOK); a.JSON["totalCount"] != 100000.0 || len(a.JSON["items"].([]any)) != 100 {
-			t.Errorf("unexpected page: %.200s", a.Raw)
-		}
-		if rows := export("to=2025-06-01"); len(rows) != 100_001 {
-			t.Errorf("%d lines of 100,000 entries", len(rows))
-		}
-	})
 }

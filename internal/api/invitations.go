@@ -17,6 +17,7 @@ type invitationDto struct {
 	ID             uuid.UUID  `json:"id"`
 	UserID         uuid.UUID  `json:"userId" doc:"The account that was made, or that had the e-mail."`
 	Email          string     `json:"email"`
+	EmailConfirmed bool       `json:"emailConfirmed" doc:"Whether somebody has shown that the account and the address belong together. False for an existing account means: make sure that it is the person you mean."`
 	Status         string     `json:"status" enum:"Pending,Accepted,Expired,Revoked"`
 	RoleIDs        []string   `json:"roleIds" doc:"The roles that the invitation gave."`
 	Roles          []roleRef  `json:"roles" doc:"Those of them that still exist."`
@@ -33,7 +34,7 @@ type invitationDto struct {
 
 func invitationOf(i identity.Invitation) invitationDto {
 	dto := invitationDto{
-		ID: i.ID, UserID: i.UserID, Email: i.Email, Status: i.Status, RoleIDs: i.RoleIDs, Roles: make([]roleRef, len(i.Roles)), Message: i.Message,
+		ID: i.ID, UserID: i.UserID, Email: i.Email, EmailConfirmed: i.EmailConfirmed, Status: i.Status, RoleIDs: i.RoleIDs, Roles: make([]roleRef, len(i.Roles)), Message: i.Message,
 		IsNewAccount: i.IsNewAccount, InvitedBy: i.InvitedBy, InvitedByEmail: i.InvitedByEmail, CreatedAt: i.CreatedAt.Time, SentAt: i.SentAt.Time,
 		ExpiresAt: optionalTime(i.ExpiresAt), AcceptedAt: optionalTime(i.AcceptedAt), RevokedAt: optionalTime(i.RevokedAt),
 	}
@@ -111,7 +112,7 @@ const (
 
 var (
 	invitationExample = object{
-		"id": exampleID, "userId": exampleID, "email": "grace@example.com", "status": "Pending", "roleIds": []string{exampleID},
+		"id": exampleID, "userId": exampleID, "email": "grace@example.com", "emailConfirmed": false, "status": "Pending", "roleIds": []string{exampleID},
 		"roles": []object{{"id": exampleID, "name": "Member"}}, "message": "See you on Monday.", "isNewAccount": true,
 		"invitedBy": exampleID, "invitedByEmail": "ada@example.com", "createdAt": exampleTime, "sentAt": exampleTime,
 		"expiresAt": "2026-11-22T10:00:00Z", "acceptedAt": nil, "revokedAt": nil,

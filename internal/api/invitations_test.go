@@ -95,7 +95,7 @@ func testInviteNew(t *testing.T, g guests) {
 	a := g.Do(t, apptest.Request{Method: http.MethodPost, Path: invitePath, Token: g.host.Token, Body: body, Header: map[string]string{"Idempotency-Key": "i1"}}).Want(t, http.StatusCreated)
 	i := a.JSON
 	if a.Header.Get("Location") != invitationsPath+"/"+i["id"].(string) || i["email"] != email || i["status"] != "Pending" || i["isNewAccount"] != true || i["invitedBy"] != g.host.ID ||
-		i["sentAt"] != i["createdAt"] || i["acceptedAt"] != nil || i["revokedAt"] != nil || i["message"] != body["message"] || len(i) != 15 ||
+		i["sentAt"] != i["createdAt"] || i["acceptedAt"] != nil || i["revokedAt"] != nil || i["message"] != body["message"] || len(i) != 16 || i["emailConfirmed"] != false ||
 		fmt.Sprint(i["roles"]) != fmt.Sprint([]any{m{"id": g.member, "name": "Member"}}) || !slices.Equal(texts(i["roleIds"]), []string{g.member}) {
 		t.Errorf("unexpected invitation: %s", a.Raw)
 	}
@@ -125,8 +125,8 @@ func testInviteNew(t *testing.T, g guests) {
 	if claims := claimsOf(t, g.Login(t, email, password).Token); claims["tenant_id"] != g.tenant {
 		t.Errorf("signed in to %v", claims["tenant_id"])
 	}
-	if g.status(t, i) != "Accepted" {
-		t.Errorf("the invitation is %v", g.status(t, i))
+	if read := g.Get(t, a.Header.Get("Location"), g.host.Token).JSON; read["status"] != "Accepted" || read["emailConfirmed"] != true {
+		t.Errorf("the invitation is %v", read)
 	}
 	if got := trail(t, g.Server, i["id"]); !strings.HasPrefix(got, "invitation.created - {") || !strings.HasSuffix(got, "\ninvitation.accepted - -") {
 		t.Errorf("trail: %s", got)

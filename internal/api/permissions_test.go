@@ -558,7 +558,7 @@ func testSuggestedCategories(t *testing.T, s *apptest.Server, admin string) {
 	for _, c := range []struct{ name, query, want string }{
 		{"those in which the text occurs", "search=ILL", "BILLING 3"},
 		{"beyond ASCII", "search=" + url.QueryEscape("ÄR"), "Ärger 1"},
-		{"by name, up to the limit", "search=s&limit=3", "Apps 4, Jobs 3, Notifications 4"},
+		{"by name, up to the limit", "search=s&limit=3", "API keys 4, Apps 4, Jobs 3"},
 		{"none", "search=nowhere", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

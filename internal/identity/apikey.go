@@ -59,7 +59,7 @@ type APIKeyQuery struct {
 }
 
 const apiKeyDoc = "A key is sent as bearer token in place of an access token and acts in its tenant on behalf of whoever made it, " +
-	"with those of its permissions that they hold at the moment of the call. It needs no sign-in, does not end with one, and ends at once when it is deleted or switched off, " +
+	"with those of its permissions that they hold at the moment of the call. It needs no sign-in and outlives sessions. It ends at once when it is deleted or switched off, " +
 	"when it expires, and when its maker is deactivated, deleted or taken out of the tenant. " +
 	"Only people make and change keys, and only keys that may do no more than they; anybody with the permission can switch one off or delete it. " +
 	"The key is shown once, in the answer to its creation, and begins with `stw_`."
@@ -169,15 +169,16 @@ func (s *Service) requireKeyChange(ctx context.Context, tx db.Tx, before, after 
 	return requireHeld(scope.ActorFrom(ctx), after.Permissions)
 }
 
-// requireKeyGrant spells the key's permissions as the catalogue does. Those that it did not have before
+// requireKeyGrant spells the permissions that the key did not have before as the catalogue does. They
 // must be held by the caller, and by whoever made the key: it would have no use of others.
 func requireKeyGrant(ctx context.Context, tx db.Tx, key *APIKey, had []string) error {
-	known, err := requireCodes(ctx, tx, key.Permissions)
+	had = slices.DeleteFunc(slices.Clone(had), func(code string) bool { return !slices.Contains(key.Permissions, code) })
+	known, err := requireCodes(ctx, tx, stringsWithout(key.Permissions, had))
 	if err != nil {
 		return err
 	}
-	key.Permissions = Role{Permissions: known}.Codes()
-	added := slices.DeleteFunc(slices.Clone(key.Permissions), func(code string) bool { return slices.Contains(had, code) })
+	added := stringsWithout(Role{Permissions: known}.Codes(), had)
+	key.Permissions = slices.Sorted(slices.Values(append(had, added...)))
 	if err := requireHeld(scope.ActorFrom(ctx), added); err != nil || len(added) == 0 {
 		return err
 	}
@@ -191,6 +192,11 @@ func requireKeyGrant(ctx context.Context, tx db.Tx, key *APIKey, had []string) e
 		}
 	}
 	return nil
+}
+
+// stringsWithout lists the texts that are not among the others.
+func stringsWithout(texts, others []string) []string {
+	return slices.DeleteFunc(slices.Clone(texts), func(text string) bool { return slices.Contains(others, text) })
 }
 
 func (s *Service) requireExpiry(at *db.Time) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -14,9 +15,12 @@ import (
 	"steward/internal/scope"
 )
 
-// MaxAuditExport is how many entries one export may hold. More than that is a matter for several
-// exports, or for a report.
-const MaxAuditExport = 100_000
+// Bounds of one export. More entries are a matter for several exports, or for a report; the time is that
+// of a slow client, whom the deadline of a call would cut off.
+const (
+	maxAuditExport  = 100_000
+	auditExportTime = 2 * time.Minute
+)
 
 // AuditFilter is what the list of the audit log and its export have in common.
 type AuditFilter struct {
@@ -82,8 +86,8 @@ func (s *Service) ListAudit(ctx context.Context, query AuditQuery, tenant uuid.U
 	return resource.NewPage(records, total, selection.Window), err
 }
 
-// ExportAudit checks what is asked for and returns a walk over it, newest first. More than
-// MaxAuditExport entries are refused: a file that is silently cut off is no evidence.
+// ExportAudit checks what is asked for and returns a walk over it, newest first. More than 100,000
+// entries are refused: a file that is silently cut off is no evidence.
 func (s *Service) ExportAudit(ctx context.Context, query AuditFilter, search string, tenant uuid.UUID) (walk func(fn func(audit.Record) error) error, err error) {
 	filter, err := s.auditFilter(ctx, query, strings.TrimSpace(search), tenant)
 	if err != nil {
@@ -97,10 +101,14 @@ func (s *Service) ExportAudit(ctx context.Context, query AuditFilter, search str
 	if err != nil {
 		return nil, err
 	}
-	if total > MaxAuditExport {
-		return nil, fault.Invalid("from", "must be later, or another filter narrower: %d entries match and an export holds at most %d", total, MaxAuditExport)
+	if total > s.maxExport {
+		return nil, fault.Invalid("from", "must be later, or another filter narrower: %d entries match and an export holds at most %d", total, s.maxExport)
 	}
-	return func(fn func(audit.Record) error) error { return audit.Walk(ctx, s.db, filter, fn) }, nil
+	return func(fn func(audit.Record) error) error {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), auditExportTime)
+		defer cancel()
+		return audit.Walk(ctx, s.db, filter, fn)
+	}, nil
 }
 
 // auditFilter checks the parameters and holds the caller to the trail that they may read.

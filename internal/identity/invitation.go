@@ -44,6 +44,8 @@ type Invitation struct {
 	ExpiresAt      *db.Time   `db:"expires_at"`
 	AcceptedAt     *db.Time   `db:"accepted_at"`
 	RevokedAt      *db.Time   `db:"revoked_at"`
+	// EmailConfirmed tells whether somebody has shown that the account and the address belong together.
+	EmailConfirmed bool `db:"email_confirmed"`
 	// Status is derived: an invitation whose binding or account is gone counts as revoked.
 	Status string `db:"status"`
 	// Roles are those of RoleIDs that still exist.

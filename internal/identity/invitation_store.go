@@ -12,12 +12,12 @@ import (
 )
 
 const invitationColumns = `id, tenant_id, user_id, email, role_ids, message, is_new_account, invited_by, invited_by_email,
-	link_hash, created_at, sent_at, expires_at, accepted_at, revoked_at, status`
+	link_hash, created_at, sent_at, expires_at, accepted_at, revoked_at, email_confirmed, status`
 
 // invitationFrom shows the invitations of the tenant bound to $1 with the state that they have at the
 // time bound to $2.
 const invitationFrom = ` FROM (
-	SELECT i.*, CASE
+	SELECT i.*, u.email_confirmed, CASE
 		WHEN i.accepted_at IS NOT NULL THEN '` + InvitationAccepted + `'
 		WHEN i.revoked_at IS NOT NULL OR u.deleted_at IS NOT NULL OR b.user_id IS NULL THEN '` + InvitationRevoked + `'
 		WHEN i.expires_at <= $2 THEN '` + InvitationExpired + `'

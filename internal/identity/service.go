@@ -59,6 +59,7 @@ type Service struct {
 	profiles   *cache[*Profile]
 	keyRefs    keyRefs
 	keyUses    keyUses
+	maxExport  int
 }
 
 // New joins the parts and listens for changes made on other nodes. Call it before the store starts
@@ -74,6 +75,7 @@ func New(o Options) *Service {
 		},
 		principals: newCache[*principal](),
 		profiles:   newCache[*Profile](),
+		maxExport:  maxAuditExport,
 	}
 	s.subscribe()
 	return s
