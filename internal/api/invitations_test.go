@@ -295,6 +295,14 @@ func testRevoke(t *testing.T, g guests) {
 			t.Errorf("%d bindings are left", n)
 		}
 	})
+	t.Run("an account that has a password stays", func(t *testing.T) {
+		_, i := g.guest(t)
+		g.Write(t, `UPDATE users SET password_hash = 'set by an operator' WHERE id = $1`, i["userId"])
+		g.revoke(t, i).Want(t, http.StatusOK)
+		if n := one[int](t, g.Server, `SELECT count(*) FROM users WHERE id = $1 AND deleted_at IS NULL`, i["userId"]); n != 1 || g.status(t, i) != "Revoked" {
+			t.Errorf("%d accounts are left, and the invitation is %v", n, g.status(t, i))
+		}
+	})
 	t.Run("one that has expired", func(t *testing.T) {
 		_, i := g.guest(t)
 		g.Write(t, `UPDATE invitations SET expires_at = created_at WHERE id = $1`, i["id"])
@@ -380,6 +388,17 @@ func testInvitationEnds(t *testing.T, g guests) {
 			t.Errorf("the invitation is %v", g.status(t, i))
 		}
 	})
+	t.Run("a sign-in with a password that an operator set", func(t *testing.T) {
+		email, i := g.guest(t)
+		if err := g.App.Identity.SetPassword(t.Context(), email, password); err != nil {
+			t.Fatal(err)
+		}
+		before := g.status(t, i)
+		g.Login(t, email, password)
+		if before != "Pending" || g.status(t, i) != "Accepted" {
+			t.Errorf("the invitation was %v and is %v", before, g.status(t, i))
+		}
+	})
 	t.Run("the account is deleted", func(t *testing.T) {
 		_, i := g.guest(t)
 		remove(t, g.Server, "/api/v1/admin/users/"+i["userId"].(string), admin).Want(t, http.StatusOK)
@@ -396,8 +415,11 @@ func testInvitationEnds(t *testing.T, g guests) {
 			t.Errorf("the invitation is %v", g.status(t, i))
 		}
 		g.resend(t, i).WantProblem(t, http.StatusConflict, "INVITATION_CLOSED_CONFLICT")
+		g.accept(t, email).Want(t, http.StatusOK) // the account has another tenant: the link is good for that
+		if g.status(t, i) != "Revoked" {
+			t.Errorf("after all the invitation is %v", g.status(t, i))
+		}
 		second := g.invite(t, m{"email": email})
-		g.accept(t, email).Want(t, http.StatusOK)
 		if g.status(t, second) != "Accepted" || g.status(t, i) != "Revoked" {
 			t.Errorf("the new one is %v, the old one %v", g.status(t, second), g.status(t, i))
 		}

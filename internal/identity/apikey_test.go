@@ -4,8 +4,12 @@ import (
 	"regexp"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
+
+	"steward/internal/db"
+	"steward/internal/db/dbtest"
 )
 
 func TestKeysHaveAFormThatScannersKnow(t *testing.T) {
@@ -80,4 +84,32 @@ func TestRememberedKeysAreBounded(t *testing.T) {
 	if len(refs.refs) != maxKeyRefs {
 		t.Errorf("%d keys are remembered", len(refs.refs))
 	}
+}
+
+// Another node may have written the use of a key that this one still has to write.
+func TestTheUseOfAKeyIsWrittenAtMostOnceAMinute(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		ctx, id, at := t.Context(), uuid.New(), db.At(time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC))
+		write := func(statement string, args ...any) {
+			t.Helper()
+			if err := d.Write(ctx, func(tx db.Tx) error { _, err := tx.Exec(ctx, statement, args...); return err }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		write(`INSERT INTO tenants (id, name, identifier, identifier_key, created_at, updated_at) VALUES ($1, 't', 't', 't', $2, $2)`, id, at)
+		write(`INSERT INTO users (id, email, email_key, created_at, updated_at) VALUES ($1, 'u', 'u', $2, $2)`, id, at)
+		write(`INSERT INTO api_keys (id, tenant_id, name, name_key, prefix, hash, permissions, created_by, created_by_email, created_at, updated_at)
+			VALUES ($1, $1, 'k', 'k', 'p', 'h', '[]', $1, 'u', $2, $2)`, id, at)
+		for _, c := range []struct{ used, kept time.Duration }{{0, 0}, {59 * time.Second, 0}, {time.Minute, time.Minute}, {90 * time.Second, time.Minute}, {2 * time.Minute, 2 * time.Minute}} {
+			used := db.At(at.Add(c.used))
+			if err := d.Write(ctx, func(tx db.Tx) error {
+				return setKeysUsed(ctx, tx, []uuid.UUID{id, uuid.New()}, used, db.At(used.Add(-keyUseEvery)))
+			}); err != nil {
+				t.Fatal(err)
+			}
+			if kept, err := db.One[db.Time](ctx, d, `SELECT last_used_at FROM api_keys WHERE id = $1`, id); err != nil || !kept.Equal(at.Add(c.kept)) {
+				t.Errorf("used after %s, written as %s (%v)", c.used, kept, err)
+			}
+		}
+	})
 }

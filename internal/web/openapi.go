@@ -59,7 +59,7 @@ func (s *Server) OpenAPI() ([]byte, error) {
 func bearer() *huma.SecurityScheme {
 	return &huma.SecurityScheme{
 		Type: "http", Scheme: "bearer", BearerFormat: "JWT",
-		Description: "The access token that POST /api/auth/login answers.",
+		Description: "The access token that POST /api/auth/login answers, or an API key (`stw_...`) on routes that do not ask for a person.",
 	}
 }
 
