@@ -121,7 +121,7 @@ const method = `
 ## How it is measured
 
 - One run, one machine: every server is a process of its own on loopback, stripped, with its shipped settings; %d accounts on each, %d keep-alive connections of a client that sends requests made beforehand and checks the status and body of every answer. One wrong answer fails the run.
-- Contenders take turns in rounds (%d rounds of %s, logins %s), forwards and backwards; a share is the median of the shares of each round. The client runs on the same cores as the server, alike for all.
+- Contenders take turns in rounds (%d rounds of %s, logins %s), forwards and backwards; a share is the median of the shares of each round. The client runs on the same cores as the server, alike for all. A round beside which other work took more than a tenth of the cores is run again, for a few minutes at most; the share that remained stands under Machine.
 - The bare handler is net/http's ServeMux repeating the bytes of an answer of me, headers and body, to the same request; beside it, for those who count otherwise, one that sends the body and its content type alone. The bare hash is Argon2id (m=19 MiB, t=2, p=1) in one loop per core.
 - Steward's limiter is in place and counts; only its limits are raised. PocketBase's limiter ships switched off and is left so.
 - Every refresh of Steward is a durable write: it rotates the token and answers after the commit (SQLite in WAL mode with synchronous FULL, PostgreSQL with its defaults). PocketBase's refresh signs a new token and writes nothing, and its SQLite runs with synchronous NORMAL.
